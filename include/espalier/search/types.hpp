@@ -1,0 +1,101 @@
+#pragma once
+
+#include "espalier/base/bytes.hpp"
+#include "espalier/base/ids.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The plain values that search, store and cluster exchange. Nothing here knows what a node means.
+namespace espalier::search {
+
+inline constexpr double no_incumbent = std::numeric_limits<double>::infinity();
+
+/// Why a run ended.
+enum class StopReason : std::uint8_t { complete, time_limit, node_limit, result_limit, signal, memory_limit, error };
+inline constexpr std::array<std::string_view, 7> stop_reason_names{"complete", "time_limit",   "node_limit", "result_limit",
+                                                                   "signal",   "memory_limit", "error"};
+[[nodiscard]] constexpr std::string_view name(StopReason reason) { return stop_reason_names[static_cast<std::size_t>(reason)]; }
+
+/// What verification says of a candidate. Undecided never counts as equal, and is never shown as a result.
+enum class Verdict : std::uint8_t { equal, different, undecided };
+
+/// How a result was verified.
+enum class Verification : std::uint8_t { counted, random, proved };
+inline constexpr std::array<std::string_view, 3> verification_names{"counted", "random", "proved"};
+
+/// A subtree, by its root: choices and sizes only, so that any process can unpack it.
+struct PackedNode {
+    base::Bytes bytes;
+    std::int32_t depth = 0;
+    double priority = 0;    ///< smaller is more promising; 0 if the problem has none
+
+    bool operator==(PackedNode const&) const = default;
+};
+using PackedNodes = std::vector<PackedNode>;
+
+/// One verified result, ready to be stored.
+struct ResultRecord {
+    std::uint64_t key = 0;      ///< content hash; equal results have equal keys
+    double cost = 0;
+    double error_bound = 0;     ///< probability that it is wrong; 0 if proved or counted
+    Verification verification = Verification::random;
+    std::string text;           ///< readable form
+    base::Bytes payload;        ///< the problem's own form
+
+    bool operator==(ResultRecord const&) const = default;
+};
+
+/// A record for the next stage, joined by key there.
+struct EmitRecord {
+    std::uint64_t key = 0;
+    base::Bytes bytes;
+
+    auto operator<=>(EmitRecord const&) const = default;
+};
+
+enum class CounterKind : std::uint8_t { sum, max };
+
+/// A number that a problem keeps beside the node count, e.g. the depth of the tree.
+struct CounterInfo {
+    std::string name;
+    CounterKind kind = CounterKind::sum;
+
+    bool operator==(CounterInfo const&) const = default;
+};
+
+/// What the engine must know of a problem to count for it.
+struct ProblemInfo {
+    std::string kind;                       ///< as in the experiment file
+    std::vector<std::string> reasons;       ///< of pruning, by ReasonId
+    std::vector<CounterInfo> counters;
+    bool has_bound = false;                 ///< branch and bound: only results equal to the best are kept
+    bool has_priority = false;
+    bool is_counting = false;               ///< never ends with "nothing found"
+    int stages = 1;
+};
+
+/// Exact counts of finished nodes. Adding two is how ranks and executions are joined.
+struct Counts {
+    std::uint64_t nodes = 0;
+    std::vector<std::uint64_t> funnel;      ///< by ReasonId
+    std::vector<std::uint64_t> counters;    ///< as ProblemInfo::counters
+
+    bool operator==(Counts const&) const = default;
+};
+[[nodiscard]] Counts zero_counts(ProblemInfo const& info);
+void add_to(Counts& total, Counts const& more, ProblemInfo const& info);
+
+/// CPU seconds by what they were spent on.
+struct PhaseTimes {
+    double start = 0, search = 0, verify = 0, prove = 0, store = 0, idle = 0;
+
+    PhaseTimes& operator+=(PhaseTimes const& other);
+    bool operator==(PhaseTimes const&) const = default;
+};
+
+} // namespace espalier::search

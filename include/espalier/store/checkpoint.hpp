@@ -1,0 +1,48 @@
+#pragma once
+
+#include "espalier/search/types.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::store {
+
+/// A shard of emitted records and how many of them are committed.
+struct EmitExtent {
+    std::string file;           ///< relative to the run folder
+    std::uint64_t records = 0;
+
+    bool operator==(EmitExtent const&) const = default;
+};
+
+/// The unfinished work of a run and all that was counted before it: enough to go on on any number of ranks.
+struct Checkpoint {
+    std::uint64_t identity_hash = 0;
+    std::int32_t stage = 0;
+    search::Counts counts;
+    double incumbent = search::no_incumbent;
+    std::uint64_t results = 0;          ///< length of /results in run.h5 at this time
+    std::uint64_t progress = 0;         ///< length of /progress
+    search::PackedNodes open;           ///< queue and leases together
+    std::vector<EmitExtent> emits;
+    double total_seconds = 0;           ///< of all executions up to this checkpoint
+    double total_cpu_seconds = 0;
+
+    bool operator==(Checkpoint const&) const = default;
+};
+
+/// Writes checkpoint.h5 with a checksum, keeping the previous one as checkpoint.previous.h5. Throws SystemError; the
+/// last good checkpoint is then still there.
+void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& checkpoint);
+
+struct LoadedCheckpoint {
+    Checkpoint checkpoint;
+    std::string warning;                ///< says so if the newest one was damaged and the previous one was taken
+};
+/// Nothing if the folder has no checkpoint at all. Throws InputError if there are files and none of them is whole.
+[[nodiscard]] std::optional<LoadedCheckpoint> read_checkpoint(std::filesystem::path const& folder);
+
+} // namespace espalier::store

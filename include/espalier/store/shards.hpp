@@ -1,0 +1,72 @@
+#pragma once
+
+#include "espalier/search/types.hpp"
+#include "espalier/trace/event.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace espalier::store {
+
+/// What identifies a trace shard.
+struct ShardInfo {
+    std::int32_t rank = 0;
+    std::int32_t threads = 0;               ///< working threads
+    std::string host;
+    std::int64_t clock_offset_ns = 0;       ///< add to this rank's steady clock to get rank 0's
+    std::int64_t wall_minus_steady_ns = 0;  ///< of this rank
+
+    bool operator==(ShardInfo const&) const = default;
+};
+
+/// The events of one rank: /events, a plain compound table, flushed with every batch, so that a killed writer leaves a
+/// readable file. Used by one thread.
+class TraceShard {
+public:
+    /// Throws SystemError if the file cannot be made.
+    TraceShard(std::filesystem::path const& file, ShardInfo const& info);
+    ~TraceShard();
+    TraceShard(TraceShard const&) = delete;
+    TraceShard& operator=(TraceShard const&) = delete;
+
+    /// Throws SystemError, e.g. when the disk is full.
+    void append(std::span<trace::Event const> events);
+    [[nodiscard]] std::uint64_t events() const;
+    void set_clock_offset(std::int64_t offset_ns);
+
+private:
+    struct File;
+    std::unique_ptr<File> file_;
+};
+
+struct LoadedTrace {
+    ShardInfo info;
+    std::vector<trace::Event> events;
+};
+/// Throws InputError if the file is missing or no shard.
+[[nodiscard]] LoadedTrace read_trace_shard(std::filesystem::path const& file);
+
+/// Records emitted by one rank for the next stage. Appended records count only up to a committed length.
+class EmitShard {
+public:
+    explicit EmitShard(std::filesystem::path const& file);
+    ~EmitShard();
+    EmitShard(EmitShard const&) = delete;
+    EmitShard& operator=(EmitShard const&) = delete;
+
+    /// Returns the length after it, in records; flushed.
+    std::uint64_t append(std::span<search::EmitRecord const> records);
+
+private:
+    struct File;
+    std::unique_ptr<File> file_;
+};
+
+/// The first `records` records. Throws InputError naming the file if it is missing or shorter.
+[[nodiscard]] std::vector<search::EmitRecord> read_emit_shard(std::filesystem::path const& file, std::uint64_t records);
+
+} // namespace espalier::store

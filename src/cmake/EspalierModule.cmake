@@ -1,0 +1,28 @@
+# espalier_module(NAME base USES ... LINKS ...)
+#
+# One library a module: espalier_<name>, alias espalier::<name>. Sources are src/<name>/*.cpp.
+# USES names the modules that may be included (public), LINKS the third-party libraries whose home
+# this is (private). tests/style checks that includes keep to both lists.
+function(espalier_module)
+  cmake_parse_arguments(ARG "" "NAME;DIRECTORY" "USES;LINKS;PUBLIC_LINKS" ${ARGN})
+  if(NOT ARG_DIRECTORY)
+    set(ARG_DIRECTORY ${ARG_NAME})
+  endif()
+  string(REPLACE "/" "_" name "${ARG_NAME}")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${ARG_DIRECTORY}/*.cpp")
+  set(target espalier_${name})
+  add_library(${target} STATIC ${sources})
+  add_library(espalier::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:espalier_flags>)
+  foreach(used ${ARG_USES})
+    string(REPLACE "/" "_" used "${used}")
+    target_link_libraries(${target} PUBLIC espalier_${used})
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LINKS} PRIVATE ${ARG_LINKS})
+  set_property(GLOBAL APPEND PROPERTY ESPALIER_TARGETS ${target})
+  set_property(GLOBAL APPEND PROPERTY ESPALIER_ARROWS "${ARG_NAME}:${ARG_USES}")
+endfunction()

@@ -1,0 +1,21 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+find_program(ESPALIER_CCACHE ccache)
+if(ESPALIER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${ESPALIER_CCACHE}")
+endif()
+
+# Flags that every target of ours has; users of the installed libraries do not inherit them.
+add_library(espalier_flags INTERFACE)
+target_compile_options(espalier_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion)
+if(ESPALIER_CONTRACTS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(espalier_flags INTERFACE ESPALIER_CONTRACTS=1)
+endif()
+if(ESPALIER_SANITIZE)
+  target_compile_options(espalier_flags INTERFACE -fsanitize=${ESPALIER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(espalier_flags INTERFACE -fsanitize=${ESPALIER_SANITIZE})
+endif()
