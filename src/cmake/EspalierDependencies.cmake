@@ -14,23 +14,39 @@ if(HDF5_IS_PARALLEL)
   message(FATAL_ERROR "Espalier wants the serial HDF5 library: every rank writes its own file (Debian: libhdf5-dev)")
 endif()
 
+# Debian keeps several MPIs side by side, and `mpicc` is whichever came first: beside it, MPICH is the one we test with.
+find_program(ESPALIER_MPICC mpicc HINTS ENV MPI_HOME PATH_SUFFIXES bin)
+mark_as_advanced(ESPALIER_MPICC)
+if(ESPALIER_MPICC AND EXISTS "${ESPALIER_MPICC}.mpich" AND NOT MPI_C_COMPILER)
+  cmake_path(GET ESPALIER_MPICC PARENT_PATH mpi_bin)
+  set(MPI_C_COMPILER "${ESPALIER_MPICC}.mpich" CACHE FILEPATH "MPI compiler for C")
+  set(MPIEXEC_EXECUTABLE "${mpi_bin}/mpiexec.mpich" CACHE FILEPATH "Executable for running MPI programs")
+endif()
 find_package(MPI REQUIRED COMPONENTS C)     # the C interface is all we use
 
 find_path(ESPALIER_XXHASH_INCLUDE xxhash.h REQUIRED)
 find_path(ESPALIER_CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
 find_path(ESPALIER_Z3_INCLUDE z3++.h REQUIRED)
-find_library(ESPALIER_Z3_LIBRARY z3 REQUIRED)
+find_library(ESPALIER_Z3_FILE z3 REQUIRED)
 
+option(ESPALIER_CUDA_REQUIRED "Fail if nvcc is not there" OFF)
 set(ESPALIER_HAS_CUDA OFF)
-if(ESPALIER_CUDA)
+if(ESPALIER_CUDA OR ESPALIER_CUDA_REQUIRED)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(ESPALIER_HAS_CUDA ON)
+  elseif(ESPALIER_CUDA_REQUIRED)
+    message(FATAL_ERROR "ESPALIER_CUDA_REQUIRED: nvcc was not found (put it on PATH or set CMAKE_CUDA_COMPILER)")
   endif()
 endif()
 
-# The serial HDF5 C library as a target of ours, because FindHDF5 makes none in every version we support.
-add_library(espalier_hdf5 INTERFACE)
+# HDF5 and Z3 as targets of ours, because their find modules make none in every version we support. Imported, so that an
+# installed Espalier names them instead of the files of this machine; espalierConfig.cmake makes the same ones.
+add_library(espalier_hdf5 INTERFACE IMPORTED GLOBAL)
 target_include_directories(espalier_hdf5 SYSTEM INTERFACE ${HDF5_INCLUDE_DIRS})
 target_link_libraries(espalier_hdf5 INTERFACE ${HDF5_LIBRARIES})
+add_library(espalier_z3 INTERFACE IMPORTED GLOBAL)
+target_include_directories(espalier_z3 SYSTEM INTERFACE ${ESPALIER_Z3_INCLUDE})
+target_link_libraries(espalier_z3 INTERFACE ${ESPALIER_Z3_FILE})
+set(ESPALIER_Z3_LIBRARY espalier_z3)

@@ -32,7 +32,8 @@ inline constexpr std::array<std::string_view, 3> verification_names{"counted", "
 struct PackedNode {
     base::Bytes bytes;
     std::int32_t depth = 0;
-    double priority = 0;    ///< smaller is more promising; 0 if the problem has none
+    double priority = 0;        ///< smaller is more promising; 0 if the problem has none
+    std::uint64_t origin = 0;   ///< id of the chunk that made it, for the trace; not kept over a resume
 
     bool operator==(PackedNode const&) const = default;
 };

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "espalier/cluster/hub.hpp"
+#include "espalier/cluster/layout.hpp"
+#include "espalier/cluster/link.hpp"
+
+#include <memory>
+
+namespace espalier::cluster {
+
+/// How ranks work together; times in nanoseconds.
+struct ClusterOptions {
+    PolicyKind policy = PolicyKind::hybrid;
+    std::int64_t budget_ns = 200'000'000;
+    std::int64_t commit_ns = 10'000'000'000;
+    std::int64_t lease_ns = 10'000'000'000;
+    std::int64_t checkpoint_ns = 300'000'000'000;
+    int group = 200;
+    int static_depth = 0;
+};
+
+/// All roles of one rank: a worker's link, and on some ranks a group's hub with its own link, or the top hub.
+/// Messages to itself are delivered inside. Drives no clock and sends nothing by itself, so the same code runs over MPI and
+/// in virtual time.
+class Agent {
+public:
+    struct Options {
+        base::Rank self;
+        Layout layout;
+        ClusterOptions cluster;
+        std::string host;
+    };
+    Agent(search::ProblemInfo const& info, search::Pool& pool, Options const& options, Link::EmitSink const& emit_sink,
+          std::int64_t now_ns);
+
+    void start(std::int64_t now_ns);
+    void on_message(base::Rank from, Message const& message, std::int64_t now_ns);
+    void tick(std::int64_t now_ns);
+    [[nodiscard]] std::int64_t next_wake_ns() const;
+    /// Messages for other ranks, numbered in the order of sending.
+    [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
+
+    /// The hub above all; null on other ranks than 0.
+    [[nodiscard]] Hub* top() { return top_; }
+    [[nodiscard]] Link& worker() { return *worker_; }
+    /// This rank's worker, and its group if it leads one, have sent their last commits.
+    [[nodiscard]] bool has_stopped() const { return worker_->has_stopped() && (!uplink_ || uplink_->has_stopped()); }
+    /// Says what this rank cost; a leader passes on the sum of its group when it is complete.
+    void say_farewell(Farewell const& own, std::int64_t now_ns);
+    /// Nothing more will be said.
+    [[nodiscard]] bool is_finished() const;
+
+private:
+    void deliver(std::int64_t now_ns);
+    void dispatch(base::Rank from, Message const& message, std::int64_t now_ns);
+
+    base::Rank self_;
+    std::unique_ptr<Hub> hub_;          ///< of the ranks that report to this one
+    std::unique_ptr<Hub> top_hub_;      ///< of the groups
+    Hub* top_ = nullptr;                ///< one of these two, or null
+    std::unique_ptr<Link> worker_;      ///< of this rank's threads
+    std::unique_ptr<Link> uplink_;      ///< of the group that this rank leads
+    bool has_passed_farewell_ = false;
+    std::uint64_t sequence_ = 0;
+    std::vector<Outgoing> outgoing_;
+};
+
+} // namespace espalier::cluster

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "espalier/base/contract.hpp"
+#include "espalier/search/problem.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace espalier::search {
+
+/// The problem's own info plus what the engine adds: the reason `bound` of branch and bound, which comes last.
+template <SearchProblem P>
+[[nodiscard]] ProblemInfo engine_info(P const& problem) {
+    ProblemInfo info = problem.info();
+    info.has_bound = Bounded<P>;
+    info.has_priority = Prioritized<P>;
+    if constexpr (Bounded<P>) info.reasons.emplace_back("bound");
+    return info;
+}
+
+/// A piece of work that one thread does privately, for about a millisecond: nodes taken, and all that came out of them.
+/// Nothing in it counts until it is settled in a ledger.
+template <SearchProblem P>
+class Chunk {
+public:
+    using Node = typename P::Node;
+
+    Chunk(P const& problem, ProblemInfo const& info)
+        : notes(info.counters), problem_(&problem), funnel_(info.reasons.size(), 0) {}
+
+    /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now.
+    void visit(Node const& node, typename P::Workspace& workspace, double incumbent) {
+        if constexpr (Bounded<P>) {
+            if (problem_->bound(node) > incumbent) return count_prune(funnel_.size() - 1);
+        }
+        auto const assessment = problem_->assess(node, workspace);
+        if (assessment.action == Assessment::Action::expand) return expand(node, workspace);
+        if (assessment.action == Assessment::Action::prune) return count_prune(assessment.reason.value);
+        candidates.push_back(node);
+    }
+    void expand(Node const& node, typename P::Workspace& workspace) {
+        ++nodes_;
+        if constexpr (Prioritized<P>) {
+            Children<Node> children(children_);
+            problem_->expand(node, workspace, children);
+            for (auto& child : children_) push(std::move(child));
+            children_.clear();
+        } else {
+            Children<Node> children(stack_);
+            problem_->expand(node, workspace, children);
+        }
+    }
+    void count_prune(std::size_t reason) {
+        ESP_EXPECT(reason < funnel_.size());
+        ++nodes_;
+        ++funnel_[reason];
+        ++prunes_;
+    }
+    /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found. Returns the smallest
+    /// cost among the new results.
+    double judge(std::span<Node const> batch, typename P::Workspace& workspace) {
+        double best = no_incumbent;
+        if constexpr (Verifies<P>) {
+            auto const outcomes = problem_->verify(batch, workspace);
+            ESP_ASSERT(outcomes.size() == batch.size());
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                if (outcomes[i].result) results.push_back(problem_->record(*outcomes[i].result));
+                if (outcomes[i].result) best = std::min(best, results.back().cost);
+                if (outcomes[i].expands) expand(batch[i], workspace);
+                else if (outcomes[i].result) ++nodes_;
+                else count_prune(outcomes[i].reason.value);
+            }
+        }
+        return best;
+    }
+
+    void push(Node node) {
+        stack_.push_back(std::move(node));
+        if constexpr (Prioritized<P>) std::push_heap(stack_.begin(), stack_.end(), later());
+    }
+    [[nodiscard]] Node pop() {
+        if constexpr (Prioritized<P>) std::pop_heap(stack_.begin(), stack_.end(), later());
+        Node node = std::move(stack_.back());
+        stack_.pop_back();
+        return node;
+    }
+    [[nodiscard]] std::vector<Node>& stack() { return stack_; }
+    [[nodiscard]] std::uint64_t nodes() const { return nodes_; }
+    [[nodiscard]] std::uint64_t prunes() const { return prunes_; }
+
+    /// Adds the counts to `total` and starts again from zero.
+    void move_counts_to(Counts& total, ProblemInfo const& info) {
+        total.nodes += nodes_;
+        for (std::size_t i = 0; i < funnel_.size(); ++i) total.funnel[i] += funnel_[i];
+        for (std::size_t i = 0; i < info.counters.size(); ++i) {
+            auto const value = notes.values()[i];
+            total.counters[i] =
+                info.counters[i].kind == CounterKind::sum ? total.counters[i] + value : std::max(total.counters[i], value);
+        }
+        reset_counts();
+    }
+    /// Forgets everything: the chunk's nodes belong to somebody else now.
+    void discard() {
+        reset_counts();
+        stack_.clear();
+        candidates.clear();
+        results.clear();
+        notes.emits().clear();
+    }
+
+    Notes notes;
+    std::vector<Node> candidates;
+    std::vector<ResultRecord> results;
+
+private:
+    auto later() const
+        requires Prioritized<P>
+    {
+        return [this](Node const& a, Node const& b) { return problem_->priority(a) > problem_->priority(b); };
+    }
+    void reset_counts() {
+        nodes_ = prunes_ = 0;
+        std::fill(funnel_.begin(), funnel_.end(), 0);
+        std::fill(notes.values().begin(), notes.values().end(), 0);
+    }
+
+    P const* problem_;
+    std::uint64_t nodes_ = 0;
+    std::uint64_t prunes_ = 0;
+    std::vector<std::uint64_t> funnel_;
+    std::vector<Node> stack_;
+    std::vector<Node> children_;
+};
+
+} // namespace espalier::search

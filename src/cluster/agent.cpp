@@ -1,0 +1,122 @@
+#include "espalier/cluster/agent.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace espalier::cluster {
+namespace {
+
+Hub::Options hub_options(ClusterOptions const& cluster, std::vector<MemberInfo> members, std::uint8_t level) {
+    return {.level = level,
+            .members = std::move(members),
+            .policy = {.kind = cluster.policy, .budget_ns = cluster.budget_ns},
+            .lease_ns = cluster.lease_ns};
+}
+
+Link::Options link_options(Agent::Options const& options, base::Rank hub, std::uint8_t level) {
+    return {.level = level,
+            .self = options.self,
+            .hub = hub,
+            .host = options.host,
+            .commit_ns = options.cluster.commit_ns,
+            .budget_ns = options.cluster.budget_ns,
+            .lease_ns = options.cluster.lease_ns};
+}
+
+} // namespace
+
+Agent::Agent(search::ProblemInfo const& info, search::Pool& pool, Options const& options, Link::EmitSink const& emit_sink,
+             std::int64_t now_ns)
+    : self_(options.self) {
+    auto const& layout = options.layout;
+    worker_ = std::make_unique<Link>(pool, link_options(options, layout.hub_of(self_), 0), emit_sink);
+    if (layout.is_leader(self_)) hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.members(self_), 0), now_ns);
+    if (layout.is_flat()) {
+        top_ = hub_.get();
+        return;
+    }
+    if (hub_) uplink_ = std::make_unique<Link>(*hub_, link_options(options, base::Rank{0}, 1));
+    if (self_ == base::Rank{0}) top_hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.groups(), 1), now_ns);
+    top_ = top_hub_.get();
+}
+
+void Agent::start(std::int64_t now_ns) {
+    worker_->start(now_ns);
+    if (uplink_) uplink_->start(now_ns);
+    deliver(now_ns);
+}
+
+void Agent::on_message(base::Rank from, Message const& message, std::int64_t now_ns) {
+    dispatch(from, message, now_ns);
+    deliver(now_ns);
+}
+
+/// The level and the direction of a message say which role it is for.
+void Agent::dispatch(base::Rank from, Message const& message, std::int64_t now_ns) {
+    auto const& body = message.body;
+    bool const is_for_member =
+        std::holds_alternative<Welcome>(body) || std::holds_alternative<Batch>(body) || std::holds_alternative<Order>(body);
+    auto* const link = message.header.level == 0 ? worker_.get() : uplink_.get();
+    auto* const hub = message.header.level == 0 ? hub_.get() : top_hub_.get();
+    if (is_for_member && link != nullptr) return link->on_message(message, now_ns);
+    if (!is_for_member && hub != nullptr) return hub->on_message(from, message, now_ns);
+    throw base::SystemError("rank {} sent a message to a role that rank {} does not have", from.value, self_.value);
+}
+
+void Agent::tick(std::int64_t now_ns) {
+    if (top_hub_) top_hub_->tick(now_ns);
+    if (hub_) hub_->tick(now_ns);
+    if (uplink_) uplink_->tick(now_ns);
+    worker_->tick(now_ns);
+    deliver(now_ns);
+}
+
+/// Collects what the roles have to say, until nothing that stays inside is left.
+void Agent::deliver(std::int64_t now_ns) {
+    for (bool is_quiet = false; !is_quiet;) {
+        std::vector<Outgoing> said;
+        auto const collect = [&](auto& role) {
+            if (!role) return;
+            for (auto& outgoing : role->take_outgoing()) said.push_back(std::move(outgoing));
+        };
+        collect(top_hub_);
+        collect(hub_);
+        collect(uplink_);
+        collect(worker_);
+        is_quiet = true;
+        for (auto& outgoing : said) {
+            if (outgoing.to == self_) {
+                dispatch(self_, outgoing.message, now_ns);
+                is_quiet = false;
+            } else {
+                outgoing.message.header.sequence = ++sequence_;
+                outgoing_.push_back(std::move(outgoing));
+            }
+        }
+    }
+    if (uplink_ && has_passed_farewell_ == false && hub_->is_deserted()) {
+        has_passed_farewell_ = true;
+        uplink_->say_farewell(hub_->farewells());
+        deliver(now_ns);
+    }
+}
+
+std::int64_t Agent::next_wake_ns() const {
+    auto wake = worker_->next_wake_ns();
+    if (uplink_) wake = std::min(wake, uplink_->next_wake_ns());
+    if (hub_) wake = std::min(wake, hub_->next_wake_ns());
+    if (top_hub_) wake = std::min(wake, top_hub_->next_wake_ns());
+    return wake;
+}
+
+void Agent::say_farewell(Farewell const& own, std::int64_t now_ns) {
+    worker_->say_farewell(own);
+    deliver(now_ns);
+}
+
+bool Agent::is_finished() const {
+    if (top_ != nullptr) return top_->is_deserted();
+    return uplink_ ? has_passed_farewell_ : true;
+}
+
+} // namespace espalier::cluster

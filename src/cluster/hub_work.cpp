@@ -1,0 +1,145 @@
+// The part of Hub that moves work: who is fed, who is asked to give, and what the hub above sees.
+
+#include "espalier/cluster/hub.hpp"
+
+#include <algorithm>
+
+namespace espalier::cluster {
+
+void Hub::serve(std::int64_t now_ns) {
+    if (is_stopping_) return;
+    if (!policy_.is_balancing()) return deal(now_ns);
+    feed_hungry(now_ns);
+    recall(now_ns);
+}
+
+/// `static` and `omp-dynamic`: as soon as everybody is there, subtree i goes to member i modulo their number, once.
+void Hub::deal(std::int64_t now_ns) {
+    if (queue_.empty() || !is_complete_roll()) return;
+    std::vector<Member*> present;
+    for (auto& member : members_)
+        if (member.state == State::active) present.push_back(&member);
+    if (present.empty()) return;
+    auto const nodes = queue_.pop(queue_.size());
+    for (std::size_t i = 0; i < present.size(); ++i) {
+        search::PackedNodes share;
+        for (auto j = i; j < nodes.size(); j += present.size()) share.push_back(nodes[j]);
+        if (share.empty()) continue;
+        queue_.push(std::move(share));
+        send_batch(*present[i], queue_.size(), now_ns);
+    }
+}
+
+void Hub::feed_hungry(std::int64_t now_ns) {
+    hungry_ = 0;
+    for (auto const wanted : {Hunger::idle, Hunger::low}) {
+        for (auto& member : members_) {
+            if (member.state != State::active || member.hunger != wanted || member.is_stopped) continue;
+            if (queue_.empty()) hungry_ += wanted == Hunger::idle ? 1 : 0;
+            else send_batch(member, policy_.batch_size(queue_.size(), members_.size()), now_ns);
+        }
+    }
+}
+
+void Hub::send_batch(Member& member, std::size_t size, std::int64_t now_ns) {
+    Batch batch{.epoch = member.epoch, .number = ++member.batches, .budget_ns = budget_ns(), .roots = queue_.pop(size)};
+    member.unreceived.push_back({batch.number, batch.roots});
+    member.hunger = Hunger::none;
+    send(member, std::move(batch), now_ns);
+}
+
+/// Asks the richest members to give while somebody is hungry, somebody above is, or the queue is short.
+void Hub::recall(std::int64_t now_ns) {
+    auto const reserve = policy_.reserve(members_.size()) + (is_asked_to_give_ ? policy_.gift(members_.size()) : 0);
+    if (queue_.size() >= reserve && hungry_ == 0) return;
+    std::vector<Member*> rich;
+    std::size_t asked = 0;
+    for (auto& member : members_) {
+        asked += member.is_asked ? 1 : 0;
+        if (member.state == State::active && !member.is_asked && member.pulse.unfinished > 1 && member.hunger == Hunger::none &&
+            now_ns >= member.barren_until_ns)
+            rich.push_back(&member);
+    }
+    auto const wanted = std::max<std::size_t>(hungry_, 1);
+    if (asked >= wanted || rich.empty()) return;
+    auto const most = std::min(wanted - asked, rich.size());
+    std::partial_sort(rich.begin(), rich.begin() + static_cast<std::ptrdiff_t>(most), rich.end(),
+                      [](Member const* a, Member const* b) { return a->pulse.unfinished > b->pulse.unfinished; });
+    for (std::size_t i = 0; i < most; ++i) {
+        auto give = order(*rich[i], OrderKind::give);
+        give.amount = policy_.gift(rich[i]->pulse.unfinished / 2);
+        rich[i]->is_asked = true;
+        send(*rich[i], give, now_ns);
+    }
+}
+
+void Hub::add(search::PackedNodes const& nodes) {
+    queue_.push(nodes);
+    serve(now_ns_);
+}
+
+search::PoolStatus Hub::status() const {
+    search::PoolStatus status{.unfinished = queue_.size(),
+                              .spare = queue_.size(),
+                              .nodes = total_nodes_ + uncommitted_nodes(),
+                              .results = total_results_ + uncommitted_results(),
+                              .lost_ranks = lost(),
+                              .incumbent = incumbent_,
+                              .is_dry = queue_.empty()};
+    for (auto const& member : members_) {
+        status.threads += member.pulse.threads;
+        status.unfinished += member.pulse.unfinished;
+        status.idle_threads += member.state == State::active ? member.pulse.idle_threads : 0;
+        status.is_dry = status.is_dry && member.kept.empty() && member.unreceived.empty();
+    }
+    return status;
+}
+
+search::Harvest Hub::take_done() { return std::exchange(done_, search::Harvest{.counts = search::zero_counts(info_)}); }
+
+search::PackedNodes Hub::open_nodes() const {
+    search::PackedNodes open;
+    queue_.copy_to(open);
+    for (auto const& member : members_) {
+        open.insert(open.end(), member.kept.begin(), member.kept.end());
+        for (auto const& batch : member.unreceived) open.insert(open.end(), batch.roots.begin(), batch.roots.end());
+    }
+    return open;
+}
+
+search::Harvest Hub::harvest(std::size_t most) {
+    auto harvest = take_done();
+    harvest.given = queue_.pop(most);
+    harvest.kept = open_nodes();
+    if (!harvest.given.empty()) is_asked_to_give_ = false;
+    return harvest;
+}
+
+/// The hub above has given our work to others: every member starts anew.
+void Hub::drop_all() {
+    queue_.clear();
+    done_ = search::Harvest{.counts = search::zero_counts(info_)};
+    for (auto& member : members_) {
+        member.kept.clear();
+        member.unreceived.clear();
+        member.batches = 0;
+        ++member.epoch;
+        if (member.state == State::active) send(member, Welcome{.epoch = member.epoch, .clock_ns = now_ns_}, now_ns_);
+    }
+}
+
+void Hub::offer_incumbent(double cost) { incumbent_ = std::min(incumbent_, cost); }
+
+std::uint64_t Hub::uncommitted_nodes() const {
+    std::uint64_t nodes = 0;
+    for (auto const& member : members_) nodes += member.pulse.nodes;
+    return nodes;
+}
+
+std::uint64_t Hub::uncommitted_results() const {
+    std::uint64_t results = 0;
+    for (auto const& member : members_) results += member.pulse.results;
+    return results;
+}
+
+} // namespace espalier::cluster

@@ -1,0 +1,181 @@
+#include "espalier/cluster/link.hpp"
+
+#include "espalier/base/log.hpp"
+
+#include <algorithm>
+
+namespace espalier::cluster {
+
+using search::PoolStatus;
+using search::StopReason;
+
+Link::Link(search::Pool& pool, Options options, EmitSink emit_sink)
+    : pool_(pool), options_(std::move(options)), emit_sink_(std::move(emit_sink)), budget_ns_(options_.budget_ns) {}
+
+void Link::start(std::int64_t now_ns) {
+    heard_ns_ = pulse_ns_ = commit_ns_ = now_ns;
+    send(Hello{.threads = pool_.status().threads, .host = options_.host, .clock_ns = now_ns});
+}
+
+void Link::on_message(Message const& message, std::int64_t now_ns) {
+    heard_ns_ = now_ns;
+    pool_.offer_incumbent(message.header.incumbent);
+    std::visit([&](auto const& body) { receive(body, now_ns); }, message.body);
+}
+
+void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
+    read_clock(welcome.echo_ns, welcome.clock_ns, now_ns);
+    if (welcome.epoch == epoch_) return;
+    if (epoch_ != 0) {
+        base::log::warn("this rank was taken for lost; it drops its subtrees, which others have now, and starts anew");
+        pool_.drop_all();
+    }
+    epoch_ = welcome.epoch;
+    received_ = 0;
+    owed_ = 0;
+    has_told_dry_ = false;
+    auto const status = pool_.status();
+    committed_nodes_ = status.nodes;
+    committed_results_ = status.results;
+    send_pulse(status, false, now_ns);
+}
+
+void Link::receive(Batch const& batch, std::int64_t) {
+    if (batch.epoch != epoch_) return;
+    received_ = batch.number;
+    budget_ns_ = batch.budget_ns;
+    told_hunger_ = Hunger::none;
+    has_told_dry_ = false;
+    pool_.add(batch.roots);
+}
+
+void Link::receive(Order const& order, std::int64_t now_ns) {
+    read_clock(order.echo_ns, order.clock_ns, now_ns);
+    if (order.epoch != epoch_) return;
+    budget_ns_ = order.budget_ns;
+    if (order.kind == OrderKind::give) {
+        owed_ = order.amount;
+        owed_since_ns_ = now_ns;
+    } else if (order.kind == OrderKind::commit) {
+        owes_commit_ = true;
+    } else if (order.kind == OrderKind::stop && !is_stopping_) {
+        is_stopping_ = true;
+        pool_.prepare_to_stop();
+    }
+}
+
+/// Cristian's method: the hub read its clock in the middle of the round trip, give or take half of it.
+void Link::read_clock(std::int64_t echo_ns, std::int64_t hub_ns, std::int64_t now_ns) {
+    if (echo_ns == 0) return;
+    auto const round_trip = now_ns - echo_ns;
+    if (shortest_round_trip_ns_ >= 0 && round_trip >= shortest_round_trip_ns_) return;
+    shortest_round_trip_ns_ = round_trip;
+    clock_offset_ns_ = hub_ns - (echo_ns + round_trip / 2);
+}
+
+void Link::tick(std::int64_t now_ns) {
+    if (epoch_ == 0 || has_stopped_) return;
+    auto const status = pool_.status();
+    answer_orders(status, now_ns);
+    if (!has_stopped_) report(status, now_ns);
+}
+
+void Link::answer_orders(PoolStatus const& status, std::int64_t now_ns) {
+    if (is_stopping_ && pool_.is_ready_to_stop()) {
+        has_stopped_ = true;
+        return commit(0, now_ns);
+    }
+    if (owed_ > 0 && status.spare > 0) return commit(owed_, now_ns);
+    if (owes_commit_) return commit(0, now_ns);
+    if (owed_ == 0) return;
+    pool_.prepare_to_give();
+    auto const patience_ns = std::max<std::int64_t>(budget_ns_ / 4, 2'000'000);
+    if (status.unfinished > 1 && now_ns - owed_since_ns_ < patience_ns) return;
+    owed_ = 0;
+    send_pulse(status, true, now_ns);
+}
+
+void Link::report(PoolStatus const& status, std::int64_t now_ns) {
+    if (status.is_dry && !has_told_dry_) {
+        has_told_dry_ = true;
+        return commit(0, now_ns);
+    }
+    auto const has_news = status.nodes != committed_nodes_;
+    auto const has_results = status.results != committed_results_;
+    if ((has_news && now_ns - commit_ns_ >= options_.commit_ns) || (has_results && now_ns - commit_ns_ >= options_.result_ns))
+        return commit(0, now_ns);
+    auto const interval = std::min(budget_ns_, options_.lease_ns / 4);
+    if (now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) || hunger(status) > told_hunger_)
+        send_pulse(status, false, now_ns);
+}
+
+Hunger Link::hunger(PoolStatus const& status) const {
+    if (status.spare == 0 && status.idle_threads > 0) return Hunger::idle;
+    return status.unfinished < 2 * static_cast<std::uint64_t>(status.threads) ? Hunger::low : Hunger::none;
+}
+
+Pulse Link::pulse(PoolStatus const& status, std::int64_t now_ns) const {
+    return {.epoch = epoch_,
+            .received = received_,
+            .clock_ns = now_ns,
+            .unfinished = status.unfinished,
+            .spare = status.spare,
+            .nodes = status.nodes - committed_nodes_,
+            .results = status.results - committed_results_,
+            .threads = status.threads,
+            .idle_threads = status.idle_threads,
+            .lost_ranks = status.lost_ranks,
+            .hunger = hunger(status),
+            .asks_to_stop = asks_to_stop_};
+}
+
+void Link::send_pulse(PoolStatus const& status, bool has_declined, std::int64_t now_ns) {
+    auto message = pulse(status, now_ns);
+    message.has_declined = has_declined;
+    told_hunger_ = message.hunger;
+    pulse_ns_ = now_ns;
+    send(message);
+}
+
+/// The pool's ledgers, all of them, in one message. Status is read after the harvest, so that nothing it says is older.
+void Link::commit(std::size_t give, std::int64_t now_ns) {
+    Commit message{.harvest = pool_.harvest(give), .is_final = has_stopped_, .error = error_};
+    auto& harvest = message.harvest;
+    if (emit_sink_ && !harvest.emits.empty()) {
+        harvest.emit_marks.push_back({options_.self.value, emit_sink_(harvest.emits)});
+        harvest.emits.clear();
+    }
+    committed_nodes_ += harvest.counts.nodes;
+    committed_results_ += harvest.results.size();
+    auto const status = pool_.status();
+    message.pulse = pulse(status, now_ns);
+    message.pulse.has_declined = give > 0 && harvest.given.empty();
+    told_hunger_ = message.pulse.hunger;
+    pulse_ns_ = commit_ns_ = now_ns;
+    owes_commit_ = false;
+    if (give > 0) owed_ = 0;
+    send(std::move(message));
+}
+
+std::int64_t Link::next_wake_ns() const {
+    if (owed_ > 0 || owes_commit_) return pulse_ns_;
+    return std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
+}
+
+void Link::ask_to_stop(StopReason reason, std::string error) {
+    if (asks_to_stop_ != StopReason::complete) return;
+    asks_to_stop_ = reason;
+    error_ = std::move(error);
+    owes_commit_ = true;
+}
+
+void Link::say_farewell(Farewell farewell) {
+    farewell.epoch = epoch_;
+    send(farewell);
+}
+
+void Link::send(Body body) {
+    outgoing_.push_back({options_.hub, {.header = {.level = options_.level, .incumbent = pool_.status().incumbent}, .body = std::move(body)}});
+}
+
+} // namespace espalier::cluster

@@ -1,0 +1,104 @@
+#pragma once
+
+#include "section.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::config {
+
+/// `T1` or a map of parameters: a shorthand in one word, or the section of one part of `T` in full. The scalar writes
+/// null for what has no shorthand. A key that an override sets inside a shorthand changes the full form of it.
+template <class T, class Part>
+Codec<T> word_or_section(Scalar<T> const& shorthand, Section<Part> const& section, Part T::*part) {
+    auto read = [=](Value const& value, Context const& at) -> std::optional<T> {
+        if (value.kind != Value::Kind::map) return read_scalar(shorthand, value, at);
+        auto const base = value.shorthand.empty() ? T{} : read_scalar(shorthand, value.shorthand.front(), at);
+        if (!base) return std::nullopt;
+        auto map = value;
+        map.shorthand.clear();
+        auto full = section.read(map, at, (*base).*part);
+        if (!full) return std::nullopt;
+        T out{};
+        out.*part = std::move(*full);
+        return out;
+    };
+    auto write = [=](T const& value) {
+        auto const word = shorthand.write(value);
+        return word.kind == Value::Kind::null ? section.write(value.*part) : word;
+    };
+    return {read, write, [=] {
+                return base::Json{{"anyOf", base::Json::array({shorthand.schema, section.schema()})}};
+            }};
+}
+
+/// The closed set of sections of which a word (`kind`) selects one. `Variant` has one alternative a row.
+template <class Variant>
+class Kinds {
+public:
+    explicit Kinds(KeyInfo selector) : selector_(std::move(selector)) {}
+
+    /// `canonical` maps equal problems to equal values.
+    template <class T>
+    Kinds& add(std::string const& name, Section<T> section, std::function<T(T)> canonical = std::identity{}) {
+        section.tag(selector_, name);
+        rows_.push_back(
+            {name, [](Variant const& value) { return std::holds_alternative<T>(value); },
+             [section](Value const& map, Context const& at) -> std::optional<Variant> { return section.read(map, at); },
+             [section](Variant const& value) { return section.write(std::get<T>(value)); },
+             [section] { return section.schema(); },
+             [canonical](Variant const& value) -> Variant { return canonical(std::get<T>(value)); }});
+        return *this;
+    }
+    [[nodiscard]] std::string const& name_of(Variant const& value) const { return row_of(value).name; }
+    [[nodiscard]] Variant canonical(Variant const& value) const { return row_of(value).canonical(value); }
+    [[nodiscard]] Value write(Variant const& value) const { return row_of(value).write(value); }
+    [[nodiscard]] std::optional<Variant> read(Value const& map, Context const& at) const {
+        if (!expect_map(map, at)) return std::nullopt;
+        auto const* entry = map.find(selector_.name);
+        if (!entry) {
+            report_missing_key(map, selector_, at);
+            return std::nullopt;
+        }
+        auto const index = read_scalar(word(names()), entry->value, at.in(selector_.name));
+        return index ? rows_[*index].read(map, at) : std::nullopt;
+    }
+    [[nodiscard]] base::Json schema() const {
+        auto all = base::Json::array();
+        for (auto const& row : rows_) all.push_back(row.schema());
+        return {{"oneOf", all}};
+    }
+    [[nodiscard]] Codec<Variant> codec() const {
+        auto const self = *this;
+        return {[self](Value const& value, Context const& at) { return self.read(value, at); },
+                [self](Variant const& value) { return self.write(value); }, [self] { return self.schema(); }};
+    }
+
+private:
+    struct Row {
+        std::string name;
+        std::function<bool(Variant const&)> holds;
+        std::function<std::optional<Variant>(Value const&, Context const&)> read;
+        std::function<Value(Variant const&)> write;
+        std::function<base::Json()> schema;
+        std::function<Variant(Variant const&)> canonical;
+    };
+    [[nodiscard]] Row const& row_of(Variant const& value) const {
+        return *std::ranges::find_if(rows_, [&](Row const& row) { return row.holds(value); });
+    }
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> out;
+        for (auto const& row : rows_) out.push_back(row.name);
+        return out;
+    }
+
+    KeyInfo selector_;
+    std::vector<Row> rows_;
+};
+
+} // namespace espalier::config

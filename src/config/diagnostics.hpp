@@ -1,0 +1,58 @@
+#pragma once
+
+#include "value.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::config {
+
+/// Collects what is wrong with an experiment and shows all of it at once, in the order of the text.
+class Diagnostics {
+public:
+    /// `origins` are those of the overrides: place.source - 1 is their index.
+    Diagnostics(std::string name, std::string_view text, std::vector<std::string> origins = {});
+
+    void error(Place place, std::string message);
+    [[nodiscard]] bool has_errors() const { return !errors_.empty(); }
+    /// `4:3`, or the origin of an override.
+    [[nodiscard]] std::string name_of(Place place) const;
+    /// Throws ConfigError.
+    void throw_if_any() const;
+
+private:
+    struct Error {
+        Place place;
+        std::string message;
+    };
+    [[nodiscard]] std::string_view line_at(Place place) const;
+    [[nodiscard]] std::string text_of(Error const& error) const;
+
+    std::string name_;
+    std::vector<std::string> lines_;
+    std::vector<std::string> origins_;
+    std::vector<Error> errors_;
+};
+
+/// Where a reader is: the dotted key of the value at hand and where to report. A cheap value; borrows the diagnostics.
+class Context {
+public:
+    explicit Context(Diagnostics& diagnostics, std::string key = {})
+        : diagnostics_(&diagnostics), key_(std::move(key)) {}
+
+    [[nodiscard]] Context in(std::string_view key) const;
+    [[nodiscard]] Context item(std::size_t index) const;
+    /// `'search.threads'`; of the whole file: `the experiment`.
+    [[nodiscard]] std::string name() const;
+    /// ` in 'search'`, empty for the whole file.
+    [[nodiscard]] std::string inside() const;
+    [[nodiscard]] std::string name_of(Place place) const { return diagnostics_->name_of(place); }
+    void error(Place place, std::string message) const { diagnostics_->error(place, std::move(message)); }
+
+private:
+    Diagnostics* diagnostics_;
+    std::string key_;
+};
+
+} // namespace espalier::config

@@ -1,0 +1,103 @@
+#include "schema.hpp"
+
+#include "uts_schema.hpp"
+
+#include <chrono>
+
+namespace espalier::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t mebibyte = 1ull << 20;
+constexpr Nanoseconds day = 24h;
+
+Section<SearchConfig> search_section() {
+    Section<SearchConfig> section;
+    section
+        .field({"threads", "working threads a rank; auto: the cores of the rank / the ranks on its host"},
+               &SearchConfig::threads, or_word("auto", 0, integer<std::int32_t>({1, 4096})))
+        .field({"max_time", "time limit of this execution, e.g. 10min or 3h50m; none or 0: no limit"},
+               &SearchConfig::max_time, or_word("none", Nanoseconds{0}, duration({0s, 365 * day})))
+        .field({"max_nodes", "limit of visited nodes of this execution; 0: no limit"}, &SearchConfig::max_nodes,
+               integer<std::uint64_t>({0}))
+        .field({"max_results", "the run stops after so many results; 0: no limit"}, &SearchConfig::max_results,
+               integer<std::uint64_t>({0}))
+        .field({"memory", "a rank stops cleanly above this: a share of its memory (80%) or a size (4GiB)"},
+               &SearchConfig::memory, memory_limit({1, 100}, {16 * mebibyte, 1ull << 50}))
+        .field({"seed", "of everything random in the search"}, &SearchConfig::seed, integer<std::uint64_t>({0}))
+        .field({"verify_batch", "candidates verified together"}, &SearchConfig::verify_batch,
+               integer<std::int32_t>({1, 1'000'000}));
+    return section;
+}
+
+Scalar<Policy> policy() {
+    return choice<Policy>(
+        {{"hybrid", Policy::hybrid}, {"static", Policy::fixed}, {"omp-dynamic", Policy::omp_dynamic}});
+}
+
+Section<ClusterConfig> cluster_section() {
+    Section<ClusterConfig> section;
+    section
+        .field({"policy", "how work reaches the ranks: hybrid (budgeted subtrees), static (dealt out once) or "
+                          "omp-dynamic (dealt out once, dynamic inside a rank)"},
+               &ClusterConfig::policy, policy())
+        .field({"budget", "time after which a batch reports to its master"}, &ClusterConfig::budget,
+               duration({1ms, 1h}))
+        .field({"commit", "time between full commits of a rank to its master"}, &ClusterConfig::commit,
+               duration({10ms, day}))
+        .field({"lease", "a silent rank counts as lost after this time"}, &ClusterConfig::lease, duration({50ms, 1h}))
+        .field({"checkpoint", "time between checkpoints"}, &ClusterConfig::checkpoint, duration({100ms, 7 * day}))
+        .field({"group", "ranks a group master serves"}, &ClusterConfig::group, integer<std::int32_t>({2, 100'000}))
+        .field({"static_depth",
+                "depth at which static and omp-dynamic cut the tree; auto: the first with 8 subtrees a thread"},
+               &ClusterConfig::static_depth, or_word("auto", 0, integer<std::int32_t>({1, 1'000'000})));
+    return section;
+}
+
+Section<TraceConfig> trace_section() {
+    Section<TraceConfig> section;
+    section.field({"enabled", "record what every thread does when"}, &TraceConfig::enabled, flag())
+        .field({"limit", "size of a rank's trace, uncompressed; past it neighbouring events are merged"},
+               &TraceConfig::limit_bytes, size_bytes({1ull << 16, 1ull << 40}));
+    return section;
+}
+
+Section<ResultsConfig> results_section() {
+    Section<ResultsConfig> section;
+    section.field({"path", "folder of the run; the same path again resumes it", "runs/my-run"}, &ResultsConfig::path,
+                  text());
+    return section;
+}
+
+Section<RunConfig> make_experiment_section() {
+    Section<RunConfig> section;
+    section
+        .field({"problem", "what is searched", "{kind: uts, tree: T1}"}, &RunConfig::problem, problem_kinds().codec())
+        .field({"search", "limits and resources of a rank"}, &RunConfig::search, search_section().codec())
+        .field({"cluster", "how ranks share the work"}, &RunConfig::cluster, cluster_section().codec())
+        .field({"trace", "what is recorded for analysis"}, &RunConfig::trace, trace_section().codec())
+        .field({"results", "where the run is kept", "{path: runs/my-run}"}, &RunConfig::results,
+               results_section().codec());
+    return section;
+}
+
+Kinds<ProblemConfig> make_problem_kinds() {
+    Kinds<ProblemConfig> kinds({"kind", "which problem", "uts"});
+    kinds.add<UtsConfig>("uts", uts_section(), canonical_uts);
+    return kinds;
+}
+
+} // namespace
+
+Kinds<ProblemConfig> const& problem_kinds() {
+    static Kinds<ProblemConfig> const kinds = make_problem_kinds();
+    return kinds;
+}
+
+Section<RunConfig> const& experiment_section() {
+    static Section<RunConfig> const section = make_experiment_section();
+    return section;
+}
+
+} // namespace espalier::config

@@ -1,0 +1,142 @@
+#include "yaml_reader.hpp"
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace espalier::config {
+namespace {
+
+constexpr int max_depth = 32;       // an alias may name the list it is in
+constexpr int max_values = 100'000; // aliases of aliases grow exponentially
+
+/// Turns the library's nodes into values; throws nothing and reports at the place of the trouble.
+class Converter {
+public:
+    explicit Converter(int source) : source_(source) {}
+
+    Value convert(YAML::Node const& node, Context const& at, int depth = 0) {
+        Value value;
+        value.place = place_of(node.Mark());
+        if (depth > max_depth || ++values_ > max_values) return refuse_size(value, at);
+        if (node.IsScalar()) fill_scalar(value, node);
+        if (node.IsSequence()) fill_list(value, node, at, depth);
+        if (node.IsMap()) fill_map(value, node, at, depth);
+        return value;
+    }
+    [[nodiscard]] Place place_of(YAML::Mark const& mark) const {
+        return mark.is_null() ? Place{source_, 0, 0} : Place{source_, mark.line, mark.column};
+    }
+
+private:
+    Value refuse_size(Value value, Context const& at) {
+        if (!is_too_large_) at.error(value.place, "too deep or too large; do not nest aliases");
+        is_too_large_ = true;
+        return value;
+    }
+    static void fill_scalar(Value& value, YAML::Node const& node) {
+        value.kind = Value::Kind::scalar;
+        value.text = node.Scalar();
+        value.is_quoted = node.Tag() == "!";
+    }
+    void fill_list(Value& value, YAML::Node const& node, Context const& at, int depth) {
+        value.kind = Value::Kind::list;
+        for (auto const& item : node) {
+            if (is_too_large_) return;
+            value.items.push_back(convert(item, at.item(value.items.size()), depth + 1));
+        }
+    }
+    void fill_map(Value& value, YAML::Node const& node, Context const& at, int depth) {
+        value.kind = Value::Kind::map;
+        for (auto const& pair : node) {
+            if (is_too_large_) return;
+            add_entry(value, pair.first, pair.second, at, depth);
+        }
+    }
+    void add_entry(Value& map, YAML::Node const& key, YAML::Node const& node, Context const& at, int depth) {
+        auto const place = place_of(key.Mark());
+        if (!key.IsScalar()) return at.error(place, fmt::format("a key must be a word{}", at.inside()));
+        if (is_duplicate(map, key.Scalar(), place, at)) return;
+        auto value = convert(node, at.in(key.Scalar()), depth + 1);
+        // The library puts an absent value at the next token, lines away.
+        if (value.kind == Value::Kind::null) value.place = place;
+        map.entries.push_back({key.Scalar(), place, std::move(value)});
+    }
+    static bool is_duplicate(Value const& map, std::string const& key, Place place, Context const& at) {
+        auto const* first = map.find(key);
+        if (!first) return false;
+        at.error(place,
+                 fmt::format("duplicate key '{}'{}; the first is at {}", key, at.inside(), at.name_of(first->place)));
+        return true;
+    }
+
+    int source_;
+    int values_ = 0;
+    bool is_too_large_ = false;
+};
+
+/// Length of the UTF-8 character at the front, 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+    auto const lead = static_cast<unsigned char>(text.front());
+    auto const length = lead < 0x80 ? 1u : lead >= 0xF0 ? 4u : lead >= 0xE0 ? 3u : 2u;
+    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || text.size() < length) return 0;
+    auto const is_continued = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    return std::ranges::all_of(text.substr(1, length - 1), is_continued) ? length : 0;
+}
+
+bool is_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
+}
+
+/// The library takes some control characters for the end of the file and lets broken UTF-8 through.
+std::optional<Place> find_non_text(std::string_view text, int source) {
+    Place place{source, 0, 0};
+    while (!text.empty()) {
+        auto const length = utf8_length(text);
+        if (length == 0 || is_control(text.front())) return place;
+        place = text.front() == '\n' ? Place{source, place.line + 1, 0}
+                                     : Place{source, place.line, place.column + static_cast<int>(length)};
+        text.remove_prefix(length);
+    }
+    return std::nullopt;
+}
+
+Value empty_document(int source) {
+    Value value;
+    value.place.source = source;
+    return value;
+}
+
+std::optional<std::vector<YAML::Node>> load_documents(std::string_view text, Converter const& converter,
+                                                      Context const& at) {
+    try {
+        return YAML::LoadAll(std::string(text));
+    } catch (YAML::Exception const& error) {
+        at.error(converter.place_of(error.mark), fmt::format("not valid YAML: {}", error.msg));
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+std::optional<Value> read_yaml(std::string_view text, int source, Context const& at) {
+    if (auto const place = find_non_text(text, source)) {
+        at.error(*place, "not text; use UTF-8 without control characters");
+        return std::nullopt;
+    }
+    Converter converter(source);
+    auto const documents = load_documents(text, converter, at);
+    if (!documents) return std::nullopt;
+    if (documents->empty()) return empty_document(source);
+    if (documents->size() > 1) {
+        at.error(converter.place_of((*documents)[1].Mark()),
+                 "a second document; an experiment is one, remove the '---'");
+        return std::nullopt;
+    }
+    return converter.convert(documents->front(), at);
+}
+
+} // namespace espalier::config

@@ -1,0 +1,42 @@
+#include "espalier/search/types.hpp"
+
+#include "espalier/base/contract.hpp"
+
+#include <algorithm>
+
+namespace espalier::search {
+namespace {
+
+std::uint64_t joined(CounterKind kind, std::uint64_t a, std::uint64_t b) {
+    return kind == CounterKind::max ? std::max(a, b) : a + b;
+}
+
+} // namespace
+
+Counts zero_counts(ProblemInfo const& info) {
+    Counts counts;
+    counts.funnel.resize(info.reasons.size());
+    counts.counters.resize(info.counters.size());
+    return counts;
+}
+
+void add_to(Counts& total, Counts const& more, ProblemInfo const& info) {
+    ESP_EXPECT(total.funnel.size() == info.reasons.size() && more.funnel.size() == info.reasons.size());
+    ESP_EXPECT(total.counters.size() == info.counters.size() && more.counters.size() == info.counters.size());
+    total.nodes += more.nodes;
+    for (std::size_t i = 0; i < total.funnel.size(); ++i) total.funnel[i] += more.funnel[i];
+    for (std::size_t i = 0; i < total.counters.size(); ++i)
+        total.counters[i] = joined(info.counters[i].kind, total.counters[i], more.counters[i]);
+}
+
+PhaseTimes& PhaseTimes::operator+=(PhaseTimes const& other) {
+    start += other.start;
+    search += other.search;
+    verify += other.verify;
+    prove += other.prove;
+    store += other.store;
+    idle += other.idle;
+    return *this;
+}
+
+} // namespace espalier::search

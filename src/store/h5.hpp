@@ -1,0 +1,195 @@
+#pragma once
+
+#include "espalier/base/bytes.hpp"
+#include "espalier/base/error.hpp"
+
+#include <hdf5.h>
+
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The little of HDF5 that the store uses: owners of handles, and one-dimensional data. Little-endian types only.
+namespace espalier::store::h5 {
+
+/// A call of the library failed. `writing` and `reading` turn it into an error that names the file.
+class Failure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+/// Throws Failure: `cannot <doing>: <innermost reason that the library gives>`.
+[[noreturn]] void fail(std::string_view doing);
+inline void check(herr_t status, std::string_view doing) {
+    if (status < 0) fail(doing);
+}
+/// Stops the library's own printing of errors, which is a setting of each thread.
+void be_quiet();
+
+/// Owns one identifier; `Close` tells the kinds apart.
+template <herr_t (*Close)(hid_t)>
+class Handle {
+public:
+    Handle() = default;
+    /// Throws Failure if `id` says that the call failed.
+    Handle(hid_t id, std::string_view doing) : id_(id) {
+        if (id < 0) fail(doing);
+    }
+    ~Handle() { close(); }
+    Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+    Handle& operator=(Handle&& other) noexcept {
+        if (this != &other) {
+            close();
+            id_ = std::exchange(other.id_, -1);
+        }
+        return *this;
+    }
+    operator hid_t() const { return id_; }
+
+private:
+    void close() {
+        if (id_ >= 0) Close(id_);
+    }
+    hid_t id_ = -1;
+};
+using File = Handle<H5Fclose>;
+using Group = Handle<H5Gclose>;
+using Dataset = Handle<H5Dclose>;
+using Attribute = Handle<H5Aclose>;
+using Type = Handle<H5Tclose>;
+using Space = Handle<H5Sclose>;
+using Properties = Handle<H5Pclose>;
+
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::same_as<T, std::byte>;
+
+/// The library's own type; not to be closed.
+template <Number T>
+hid_t native() {
+    if constexpr (std::is_same_v<T, double>)
+        return H5T_NATIVE_DOUBLE;
+    else if constexpr (std::is_signed_v<T> && sizeof(T) == 4)
+        return H5T_NATIVE_INT32;
+    else if constexpr (std::is_signed_v<T> && sizeof(T) == 8)
+        return H5T_NATIVE_INT64;
+    else if constexpr (sizeof(T) == 1)
+        return H5T_NATIVE_UINT8;
+    else if constexpr (sizeof(T) == 2)
+        return H5T_NATIVE_UINT16;
+    else if constexpr (sizeof(T) == 4)
+        return H5T_NATIVE_UINT32;
+    else
+        return H5T_NATIVE_UINT64;
+}
+/// UTF-8, padded with zeros to `size` bytes (at least one).
+[[nodiscard]] Type text_type(std::size_t size);
+/// 8 bits; the codes count from 0.
+[[nodiscard]] Type enum_type(std::span<std::string_view const> names);
+/// `counted,random,proved`, for attributes.
+[[nodiscard]] std::string joined_names(std::span<std::string_view const> names);
+
+[[nodiscard]] Properties file_access();
+[[nodiscard]] File open_to_read(std::filesystem::path const& file);
+/// A file in memory only; see image_of.
+[[nodiscard]] File create_in_memory();
+[[nodiscard]] base::Bytes image_of(File const& file);
+[[nodiscard]] Group make_group(hid_t at, char const* name);
+[[nodiscard]] Group open_group(hid_t at, char const* name);
+[[nodiscard]] bool has(hid_t at, char const* name);
+
+void set_raw(hid_t at, char const* name, hid_t type, void const* value);
+void get_raw(hid_t at, char const* name, hid_t type, void* value);
+void set_text(hid_t at, char const* name, std::string_view text);
+[[nodiscard]] std::string get_text(hid_t at, char const* name);
+template <Number T>
+void set(hid_t at, char const* name, T value) {
+    set_raw(at, name, native<T>(), &value);
+}
+template <Number T>
+[[nodiscard]] T get(hid_t at, char const* name) {
+    T value{};
+    get_raw(at, name, native<T>(), &value);
+    return value;
+}
+
+/// Where a one-dimensional data set starts out: it may grow, and is compressed chunk by chunk.
+struct Extent {
+    std::uint64_t rows = 0;
+    std::uint64_t chunk_rows = 0; ///< 0: about 256 KiB, not more than the rows
+};
+[[nodiscard]] Dataset make_dataset(hid_t at, char const* name, hid_t type, Extent extent);
+[[nodiscard]] Dataset open_dataset(hid_t at, char const* name);
+[[nodiscard]] std::uint64_t rows(Dataset const& data);
+/// Adds `count` rows at the end.
+void append(Dataset const& data, hid_t memory_type, void const* values, std::uint64_t count);
+/// Reads the first `count` rows; there must be so many.
+void read_first(Dataset const& data, hid_t memory_type, void* values, std::uint64_t count);
+
+template <Number T>
+void write_list(hid_t at, char const* name, std::span<T const> values) {
+    auto const data = make_dataset(at, name, native<T>(), {.rows = values.size()});
+    if (values.empty()) return;
+    check(H5Dwrite(data, native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write a list");
+}
+template <Number T>
+[[nodiscard]] std::vector<T> read_first(Dataset const& data, std::uint64_t count) {
+    std::vector<T> values(count);
+    read_first(data, native<T>(), values.data(), count);
+    return values;
+}
+template <Number T>
+[[nodiscard]] std::vector<T> read_list(hid_t at, char const* name) {
+    auto const data = open_dataset(at, name);
+    return read_first<T>(data, rows(data));
+}
+/// One long text as a scalar; attributes end at 64 KiB.
+void write_document(hid_t at, char const* name, std::string_view text);
+[[nodiscard]] std::string read_document(hid_t at, char const* name);
+/// Texts of any length, one a row.
+void write_texts(hid_t at, char const* name, std::span<char const* const> texts);
+[[nodiscard]] std::vector<std::string> read_texts(hid_t at, char const* name);
+
+/// Runs `work` and turns Failure into a SystemError.
+template <class Work>
+auto writing(std::filesystem::path const& file, Work&& work) {
+    be_quiet();
+    try {
+        return work();
+    } catch (Failure const& failure) {
+        throw base::SystemError(
+            "{}: {} (what was written before is untouched): free some space there, or choose another "
+            "results.path",
+            file.string(), failure.what());
+    }
+}
+
+/// Runs `work` and turns Failure into an InputError.
+template <class Work>
+auto reading(std::filesystem::path const& file, Work&& work) {
+    constexpr auto message =
+        "{}: {} (it is damaged, or not a file of this kind): name another run folder, or start this "
+        "one again with --force";
+    be_quiet();
+    try {
+        return work();
+    } catch (Failure const& failure) {
+        throw base::InputError(message, file.string(), failure.what());
+    } catch (std::bad_alloc const&) {
+        throw base::InputError(message, file.string(), "it does not fit into memory");
+    } catch (std::length_error const&) {
+        throw base::InputError(message, file.string(), "it does not fit into memory");
+    }
+}
+
+/// Attributes `format`, `schema_major` and `schema_minor`.
+void set_schema(hid_t at, std::string_view format);
+/// Throws InputError if the file is of another format or of a newer major version.
+void check_schema(std::filesystem::path const& file, hid_t at, std::string_view format);
+
+} // namespace espalier::store::h5

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# usage: install_test.sh BUILD_FOLDER SOURCE_FOLDER
+# Installs Espalier, moves the installation elsewhere (it must not depend on where it was made), builds a project that
+# finds it by find_package, and runs it.
+set -euo pipefail
+
+build=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cached() { sed -n "s/^$1:[^=]*=//p" "$build/CMakeCache.txt"; }
+
+cmake --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+mv "$work/first" "$work/prefix"
+
+cmake -S "$source/tests/install" -B "$work/build" -G "$(cached CMAKE_GENERATOR)" \
+    -DCMAKE_CXX_COMPILER="$(cached CMAKE_CXX_COMPILER)" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
+    -DCMAKE_PREFIX_PATH="$work/prefix"
+cmake --build "$work/build" --parallel 2
+"$work/build/consumer"
+
+if grep -rnF -e "$build" -e "$source" -e "$work/first" "$work/prefix/lib" --include='*.cmake'; then
+    echo "install_test: the package names folders of the build" >&2
+    exit 1
+fi
+"$work/prefix/bin/espalier" --version

@@ -1,0 +1,195 @@
+#include "espalier/store/checkpoint.hpp"
+
+#include "store/places.hpp"
+#include "store/samples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace espalier::store {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// Two checkpoints; the older one says `results = 1`.
+void write_two(fs::path const& folder) {
+    auto older = samples::checkpoint();
+    older.results = 1;
+    write_checkpoint(folder, older);
+    write_checkpoint(folder, samples::checkpoint());
+}
+
+Checkpoint arbitrary_checkpoint() {
+    Checkpoint checkpoint;
+    checkpoint.identity_hash = *rc::gen::arbitrary<std::uint64_t>();
+    checkpoint.stage = *rc::gen::arbitrary<std::int32_t>();
+    checkpoint.counts.nodes = *rc::gen::arbitrary<std::uint64_t>();
+    checkpoint.counts.funnel = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
+    checkpoint.counts.counters = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
+    checkpoint.incumbent = *rc::gen::arbitrary<double>();
+    for (auto const& text : *rc::gen::arbitrary<std::vector<std::string>>())
+        checkpoint.open.push_back({.bytes = samples::bytes(text),
+                                   .depth = *rc::gen::arbitrary<std::int32_t>(),
+                                   .priority = *rc::gen::arbitrary<double>()});
+    checkpoint.emits.resize(*rc::gen::inRange<std::size_t>(0, 3), {.file = "emit/x.h5", .records = 5});
+    checkpoint.total_seconds = *rc::gen::arbitrary<double>();
+    return checkpoint;
+}
+
+TEST(Checkpoint, reading_gives_back_what_was_written) {
+    TemporaryFolder const folder;
+
+    write_checkpoint(folder.path(), samples::checkpoint());
+
+    auto const loaded = read_checkpoint(folder.path());
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->checkpoint, samples::checkpoint());
+    EXPECT_EQ(loaded->warning, "");
+}
+
+TEST(Checkpoint, any_checkpoint_round_trips) {
+    TemporaryFolder const folder;
+    EXPECT_TRUE(rc::check([&] {
+        auto const checkpoint = arbitrary_checkpoint();
+        write_checkpoint(folder.path(), checkpoint);
+        RC_ASSERT(read_checkpoint(folder.path())->checkpoint == checkpoint);
+    }));
+}
+
+TEST(Checkpoint, a_million_open_nodes_round_trip) {
+    TemporaryFolder const folder;
+    Checkpoint checkpoint;
+    checkpoint.open.resize(1'000'000,
+                           {.bytes = samples::bytes("a packed node of some length"), .depth = 9, .priority = 0.5});
+
+    write_checkpoint(folder.path(), checkpoint);
+
+    EXPECT_EQ(read_checkpoint(folder.path())->checkpoint, checkpoint);
+}
+
+TEST(Checkpoint, a_folder_without_one_has_none) {
+    TemporaryFolder const folder;
+
+    EXPECT_FALSE(read_checkpoint(folder.path()));
+}
+
+TEST(Checkpoint, the_previous_one_is_kept) {
+    TemporaryFolder const folder;
+    write_two(folder.path());
+
+    fs::remove(folder.path() / "checkpoint.h5");
+
+    auto const loaded = read_checkpoint(folder.path());
+    EXPECT_EQ(loaded->checkpoint.results, 1);
+    EXPECT_THAT(loaded->warning, HasSubstr("checkpoint.h5: it is missing"));
+}
+
+TEST(Checkpoint, any_flipped_byte_is_found_and_the_previous_one_is_taken) {
+    TemporaryFolder const folder;
+    write_two(folder.path());
+    auto const file = folder.path() / "checkpoint.h5";
+    auto const whole = read_text(file);
+
+    for (std::size_t i = 0; i < whole.size(); i += 7) {
+        auto damaged = whole;
+        damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+        write_text(file, damaged);
+        auto const loaded = read_checkpoint(folder.path());
+        ASSERT_EQ(loaded->checkpoint.results, 1) << "byte " << i;
+        ASSERT_THAT(loaded->warning, HasSubstr(file.string())) << "byte " << i;
+    }
+}
+
+TEST(Checkpoint, any_truncation_is_found) {
+    TemporaryFolder const folder;
+    write_two(folder.path());
+    auto const file = folder.path() / "checkpoint.h5";
+    auto const whole = read_text(file);
+
+    for (std::size_t size = 0; size < whole.size(); size += 13) {
+        write_text(file, whole.substr(0, size));
+        auto const loaded = read_checkpoint(folder.path());
+        ASSERT_EQ(loaded->checkpoint.results, 1) << size << " bytes";
+        ASSERT_THAT(loaded->warning, HasSubstr(size == 0 ? "it is empty" : "it is cut off"));
+    }
+}
+
+TEST(Checkpoint, without_a_whole_one_the_remedy_is_named) {
+    TemporaryFolder const folder;
+    write_text(folder.path() / "checkpoint.h5", "");
+    write_text(folder.path() / "checkpoint.previous.h5", std::string(100, 'x'));
+
+    auto const message = message_of<base::InputError>([&] { (void)read_checkpoint(folder.path()); });
+
+    EXPECT_THAT(message, HasSubstr("checkpoint.h5: it is empty"));
+    EXPECT_THAT(message, HasSubstr("checkpoint.previous.h5: it is cut off"));
+    EXPECT_THAT(message, HasSubstr("--force"));
+}
+
+TEST(Checkpoint, a_temporary_file_counts_only_if_it_is_whole) {
+    TemporaryFolder const folder;
+    write_checkpoint(folder.path(), samples::checkpoint());
+    auto const unnamed = folder.path() / "checkpoint.h5.tmp";
+    fs::rename(folder.path() / "checkpoint.h5", unnamed);
+
+    EXPECT_EQ(read_checkpoint(folder.path())->checkpoint, samples::checkpoint());
+    fs::resize_file(unnamed, 1000);
+    EXPECT_FALSE(read_checkpoint(folder.path()));
+}
+
+TEST(Checkpoint, a_full_disk_leaves_the_last_good_one) {
+    SmallDisk const disk("128k");
+    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
+    write_two(disk.path());
+    auto large = samples::checkpoint();
+    base::Bytes noise(1'000'000);
+    for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<std::byte>((i * 2654435761u) >> 13);
+    large.open.push_back({.bytes = noise});
+
+    EXPECT_THAT(message_of<base::SystemError>([&] { write_checkpoint(disk.path(), large); }),
+                HasSubstr("No space left on device"));
+
+    EXPECT_EQ(read_checkpoint(disk.path())->checkpoint, samples::checkpoint());
+    EXPECT_FALSE(fs::exists(disk.path() / "checkpoint.h5.tmp"));
+}
+
+/// Writes checkpoints until it is killed.
+[[noreturn]] void write_for_ever(fs::path const& folder, int ready) {
+    auto checkpoint = samples::checkpoint();
+    for (checkpoint.results = 0;; ++checkpoint.results) {
+        write_checkpoint(folder, checkpoint);
+        if (checkpoint.results == 0 && ::write(ready, "x", 1) != 1) ::_exit(1);
+    }
+}
+
+TEST(Checkpoint, a_writer_killed_at_any_time_leaves_a_good_one) {
+    for (int round = 0; round < 20; ++round) {
+        TemporaryFolder const folder;
+        int ready[2];
+        ASSERT_EQ(::pipe(ready), 0);
+        auto const child = ::fork();
+        if (child == 0) write_for_ever(folder.path(), ready[1]);
+        char byte = 0;
+        ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+        ::usleep(static_cast<unsigned>(round) * 701);
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        ::close(ready[0]);
+        ::close(ready[1]);
+
+        auto loaded = read_checkpoint(folder.path());
+
+        ASSERT_TRUE(loaded);
+        loaded->checkpoint.results = samples::checkpoint().results;
+        ASSERT_EQ(loaded->checkpoint, samples::checkpoint());
+    }
+}
+
+} // namespace
+} // namespace espalier::store

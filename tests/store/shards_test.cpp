@@ -1,0 +1,255 @@
+#include "espalier/store/shards.hpp"
+
+#include "store/places.hpp"
+#include "store/samples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace espalier::store {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+auto fields(trace::Event const& e) {
+    return std::tie(e.start_ns, e.duration_ns, e.useful_ns, e.id, e.parent, e.nodes, e.prunes, e.bytes, e.peer, e.depth,
+                    e.thread, e.merged, e.kind);
+}
+
+/// The first `count` of the sample events, and nothing else.
+void expect_samples(fs::path const& file, std::size_t count) {
+    auto const loaded = read_trace_shard(file);
+    ASSERT_EQ(loaded.events.size(), count);
+    for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(fields(loaded.events[i]), fields(samples::event(i))) << i;
+}
+
+/// Appends batches of sample events until it fails; returns how many were written.
+std::uint64_t fill(TraceShard& shard) {
+    while (true) {
+        std::vector<trace::Event> batch;
+        for (std::uint32_t i = 0; i < 500; ++i)
+            batch.push_back(samples::event(static_cast<std::uint32_t>(shard.events()) + i));
+        try {
+            shard.append(batch);
+        } catch (base::SystemError const&) {
+            return shard.events();
+        }
+    }
+}
+
+/// No file may become longer than this, as on a file system that cannot reserve space.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &old_);
+        rlimit const limit{bytes, old_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &old_);
+        std::signal(SIGXFSZ, old_handler_);
+    }
+    FileSizeLimit(FileSizeLimit const&) = delete;
+    FileSizeLimit& operator=(FileSizeLimit const&) = delete;
+
+private:
+    rlimit old_{};
+    sighandler_t old_handler_;
+};
+
+TEST(TraceShard, reading_gives_back_what_was_appended) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "trace/segment-001/rank-000003.h5";
+    auto const all = samples::events(10'000);
+    {
+        TraceShard shard(file, samples::shard_info());
+        shard.append(std::span(all).first(3));
+        shard.append({});
+        shard.append(std::span(all).subspan(3));
+        EXPECT_EQ(shard.events(), 10'000);
+    }
+
+    expect_samples(file, 10'000);
+    EXPECT_EQ(read_trace_shard(file).info, samples::shard_info());
+}
+
+TEST(TraceShard, the_clock_offset_can_be_set_later) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    TraceShard shard(file, samples::shard_info());
+
+    shard.set_clock_offset(123);
+
+    EXPECT_EQ(read_trace_shard(file).info.clock_offset_ns, 123);
+}
+
+TEST(TraceShard, can_be_read_while_it_is_written) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    TraceShard shard(file, samples::shard_info());
+
+    shard.append(samples::events(5));
+    expect_samples(file, 5);
+
+    shard.append(std::vector{samples::event(5)});
+    expect_samples(file, 6);
+}
+
+TEST(TraceShard, small_batches_do_not_waste_space) {
+    TemporaryFolder const folder;
+    auto const at_once = folder.path() / "at_once.h5";
+    auto const in_parts = folder.path() / "in_parts.h5";
+    auto const all = samples::events(20'000);
+
+    TraceShard(at_once, samples::shard_info()).append(all);
+    {
+        TraceShard shard(in_parts, samples::shard_info());
+        for (std::size_t i = 0; i < all.size(); i += 100) shard.append(std::span(all).subspan(i, 100));
+    }
+
+    expect_samples(in_parts, 20'000);
+    EXPECT_LT(fs::file_size(in_parts), 3 * fs::file_size(at_once) + 100'000);
+}
+
+TEST(TraceShard, a_killed_writer_leaves_a_readable_file) {
+    for (int round = 0; round < 10; ++round) {
+        TemporaryFolder const folder;
+        auto const file = folder.path() / "shard.h5";
+        int ready[2];
+        ASSERT_EQ(::pipe(ready), 0);
+        auto const child = ::fork();
+        if (child == 0) {
+            TraceShard shard(file, samples::shard_info());
+            shard.append(samples::events(1000));
+            auto const sent = ::write(ready[1], "x", 1);
+            ::pause();
+            ::_exit(static_cast<int>(sent));
+        }
+        char byte = 0;
+        ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        ::close(ready[0]);
+        ::close(ready[1]);
+
+        expect_samples(file, 1000);
+    }
+}
+
+TEST(TraceShard, a_full_disk_leaves_what_was_written) {
+    SmallDisk const disk("1m");
+    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
+    auto const file = disk.path() / "shard.h5";
+    std::uint64_t written = 0;
+    {
+        TraceShard shard(file, samples::shard_info());
+        written = fill(shard);
+        EXPECT_GT(written, 0);
+        EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(1)); }),
+                    HasSubstr("No space left on device"));
+    }
+
+    expect_samples(file, written);
+}
+
+TEST(TraceShard, a_write_that_fails_half_way_is_survived) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    std::uint64_t written = 0;
+    {
+        FileSizeLimit const limit(200'000);
+        TraceShard shard(file, samples::shard_info());
+        written = fill(shard);
+        EXPECT_GT(written, 0);
+        for (int i = 0; i < 100; ++i)
+            EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(5000)); }),
+                        HasSubstr("File too large"));
+        EXPECT_EQ(shard.events(), written);
+        EXPECT_THROW(shard.set_clock_offset(1), base::SystemError);
+    }
+
+    expect_samples(file, written);
+}
+
+TEST(TraceShard, a_disk_that_is_full_from_the_start_is_a_system_error) {
+    SmallDisk const disk("4k");
+    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
+
+    EXPECT_THAT(message_of<base::SystemError>([&] { TraceShard(disk.path() / "shard.h5", samples::shard_info()); }),
+                HasSubstr("No space left on device"));
+}
+
+TEST(TraceShard, a_place_that_cannot_be_written_is_a_system_error) {
+    EXPECT_THROW(TraceShard("/proc/nothing/shard.h5", samples::shard_info()), base::SystemError);
+}
+
+TEST(TraceShard, reading_what_is_no_shard_is_an_input_error) {
+    TemporaryFolder const folder;
+    write_run(folder.path() / "run.h5", samples::run());
+
+    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "run.h5"); }),
+                HasSubstr("no espalier trace shard"));
+    EXPECT_THROW((void)read_trace_shard(folder.path() / "none.h5"), base::InputError);
+}
+
+std::vector<search::EmitRecord> sample_records() {
+    return {{5, samples::bytes("five")}, {1, {}}, {7, samples::bytes("seven")}};
+}
+
+TEST(EmitShard, the_first_records_can_be_read_back) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "emit/segment-001/rank-000000.h5";
+    auto const records = sample_records();
+    EmitShard shard(file);
+
+    EXPECT_EQ(shard.append(std::span(records).first(1)), 1);
+    EXPECT_EQ(shard.append(std::span(records).subspan(1)), 3);
+
+    EXPECT_EQ(read_emit_shard(file, 3), records);
+    EXPECT_EQ(read_emit_shard(file, 2), std::vector(records.begin(), records.begin() + 2));
+    EXPECT_EQ(read_emit_shard(file, 0), std::vector<search::EmitRecord>{});
+}
+
+TEST(EmitShard, missing_records_are_named) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "emit.h5";
+    EmitShard(file).append(sample_records());
+
+    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_emit_shard(file, 4); }),
+                HasSubstr(file.string() + ": has 3 records, but 4 were committed"));
+    EXPECT_THROW((void)read_emit_shard(folder.path() / "none.h5", 1), base::InputError);
+}
+
+TEST(EmitShard, never_overwrites_records) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "emit.h5";
+    EmitShard(file).append(sample_records());
+
+    EXPECT_THROW(EmitShard{file}, base::SystemError);
+
+    EXPECT_EQ(read_emit_shard(file, 3), sample_records());
+}
+
+TEST(EmitShard, a_full_disk_leaves_the_committed_records) {
+    SmallDisk const disk("1m");
+    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
+    auto const file = disk.path() / "emit.h5";
+    std::uint64_t written = 0;
+    {
+        EmitShard shard(file);
+        EXPECT_THROW(while (true) written = shard.append(sample_records()), base::SystemError);
+        EXPECT_THROW(shard.append(sample_records()), base::SystemError);
+    }
+
+    EXPECT_GT(written, 0);
+    EXPECT_EQ(read_emit_shard(file, written).back(), sample_records().back());
+}
+
+} // namespace
+} // namespace espalier::store
