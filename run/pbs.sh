@@ -4,12 +4,13 @@
 #   qsub -v EXPERIMENT=config/uts-t1.yaml -l select=8:ncpus=64:mpiprocs=1:ompthreads=64 -l walltime=12:00:00 run/pbs.sh
 #
 # The job stops itself shortly before its time limit with a checkpoint, submits itself again, and that job resumes. Call it
-# from the project's folder; give resources on the command line of qsub or edit the lines below. Settings, by `qsub -v`:
+# from the project's folder; give resources on the command line of qsub or edit the lines below. Settings, by `qsub -v`, which
+# separates them by commas, so their values have none:
 #
 #   EXPERIMENT   the experiment file
 #   RUN          the run folder; default: runs/NAME for an experiment NAME.yaml
 #   ESPALIER     the program; default: build/release/bin/espalier, else espalier on PATH
-#   FLAGS        more flags of `espalier search`; no commas, which separate the settings of qsub
+#   FLAGS        more flags of `espalier search`
 #   THREADS      working threads a rank; default: ompthreads of the job
 #   MARGIN       seconds kept free at the end of the job for the last checkpoint; default: 120
 #   MAX_TIME     at most this many seconds in one job; default: the job's walltime less MARGIN
@@ -21,9 +22,9 @@
 #PBS -l select=2:ncpus=2:mpiprocs=1:ompthreads=2
 #PBS -l walltime=04:00:00
 #PBS -j oe
-#PBS -r n
+#PBS -r y
 #
-# `-r n`: PBS does not start it again by itself, because the following job does.
+# `-r y`: when a node fails PBS starts the job again, which resumes.
 set -euo pipefail
 cd "${PBS_O_WORKDIR:?is set by PBS: submit this script with qsub}"
 

@@ -15,26 +15,44 @@ namespace espalier::config {
 /// `T1` or a map of parameters: a shorthand in one word, or the section of one part of `T` in full. The scalar writes
 /// null for what has no shorthand. A key that an override sets inside a shorthand changes the full form of it.
 template <class T, class Part>
-Codec<T> word_or_section(Scalar<T> const& shorthand, Section<Part> const& section, Part T::*part) {
-    auto read = [=](Value const& value, Context const& at) -> std::optional<T> {
-        if (value.kind != Value::Kind::map) return read_scalar(shorthand, value, at);
-        auto const base = value.shorthand.empty() ? T{} : read_scalar(shorthand, value.shorthand.front(), at);
-        if (!base) return std::nullopt;
-        auto map = value;
+class WordOrSection {
+public:
+    WordOrSection(Scalar<T> word, Section<Part> section, Part T::*part)
+        : word_(std::move(word)), section_(std::move(section)), part_(part) {}
+
+    [[nodiscard]] std::optional<T> read(Value const& value, Context const& at) const {
+        if (value.kind != Value::Kind::map) return read_scalar(word_, value, at);
+        auto const base = value.shorthand.empty() ? T{} : read_scalar(word_, value.shorthand.front(), at);
+        return base ? read_full(value, at, *base) : std::nullopt;
+    }
+    [[nodiscard]] Value write(T const& value) const {
+        auto const word = word_.write(value);
+        return word.kind == Value::Kind::null ? section_.write(value.*part_) : word;
+    }
+    [[nodiscard]] base::Json schema() const {
+        return {{"anyOf", base::Json::array({word_.schema, section_.schema()})}};
+    }
+
+private:
+    std::optional<T> read_full(Value map, Context const& at, T const& base) const {
         map.shorthand.clear();
-        auto full = section.read(map, at, (*base).*part);
+        auto full = section_.read(map, at, base.*part_);
         if (!full) return std::nullopt;
         T out{};
-        out.*part = std::move(*full);
+        out.*part_ = std::move(*full);
         return out;
-    };
-    auto write = [=](T const& value) {
-        auto const word = shorthand.write(value);
-        return word.kind == Value::Kind::null ? section.write(value.*part) : word;
-    };
-    return {read, write, [=] {
-                return base::Json{{"anyOf", base::Json::array({shorthand.schema, section.schema()})}};
-            }};
+    }
+
+    Scalar<T> word_;
+    Section<Part> section_;
+    Part T::*part_;
+};
+
+template <class T, class Part>
+Codec<T> word_or_section(Scalar<T> const& word, Section<Part> const& section, Part T::*part) {
+    auto const self = shared(WordOrSection<T, Part>(word, section, part));
+    return {[self](Value const& value, Context const& at) { return self->read(value, at); },
+            [self](T const& value) { return self->write(value); }, [self] { return self->schema(); }};
 }
 
 /// The closed set of sections of which a word (`kind`) selects one. `Variant` has one alternative a row.
@@ -46,12 +64,11 @@ public:
     /// `canonical` maps equal problems to equal values.
     template <class T>
     Kinds& add(std::string const& name, Section<T> section, std::function<T(T)> canonical = std::identity{}) {
-        section.tag(selector_, name);
+        auto const codec = section.tag(selector_, name).codec();
         rows_.push_back(
             {name, [](Variant const& value) { return std::holds_alternative<T>(value); },
-             [section](Value const& map, Context const& at) -> std::optional<Variant> { return section.read(map, at); },
-             [section](Variant const& value) { return section.write(std::get<T>(value)); },
-             [section] { return section.schema(); },
+             [codec](Value const& map, Context const& at) -> std::optional<Variant> { return codec.read(map, at); },
+             [codec](Variant const& value) { return codec.write(std::get<T>(value)); }, codec.schema,
              [canonical](Variant const& value) -> Variant { return canonical(std::get<T>(value)); }});
         return *this;
     }
@@ -74,9 +91,9 @@ public:
         return {{"oneOf", all}};
     }
     [[nodiscard]] Codec<Variant> codec() const {
-        auto const self = *this;
-        return {[self](Value const& value, Context const& at) { return self.read(value, at); },
-                [self](Variant const& value) { return self.write(value); }, [self] { return self.schema(); }};
+        auto const self = shared(*this);
+        return {[self](Value const& value, Context const& at) { return self->read(value, at); },
+                [self](Variant const& value) { return self->write(value); }, [self] { return self->schema(); }};
     }
 
 private:

@@ -4,12 +4,19 @@
 #include "scalar.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::config {
+
+/// One copy for all functions of a codec, which share it; copies at every level would grow exponentially with nesting.
+template <class T>
+std::shared_ptr<T const> shared(T const& value) {
+    return std::make_shared<T const>(value);
+}
 
 /// How a value of any form is read, written and described. `read` reports what is wrong and then returns nothing.
 template <class T>
@@ -65,11 +72,12 @@ Value write_list(Codec<T> const& item, std::vector<T> const& values) {
 }
 
 template <class T>
-Codec<std::vector<T>> list_of(Codec<T> const& item) {
-    return {[item](Value const& value, Context const& at) { return read_list(item, value, at); },
-            [item](std::vector<T> const& values) { return write_list(item, values); },
+Codec<std::vector<T>> list_of(Codec<T> const& item_codec) {
+    auto const item = shared(item_codec);
+    return {[item](Value const& value, Context const& at) { return read_list(*item, value, at); },
+            [item](std::vector<T> const& values) { return write_list(*item, values); },
             [item] {
-                return base::Json{{"type", "array"}, {"items", item.schema()}};
+                return base::Json{{"type", "array"}, {"items", item->schema()}};
             }};
 }
 

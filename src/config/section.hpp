@@ -111,9 +111,9 @@ public:
         return out;
     }
     [[nodiscard]] Codec<T> codec() const {
-        auto const self = *this;
-        return {[self](Value const& value, Context const& at) { return self.read(value, at); },
-                [self](T const& value) { return self.write(value); }, [self] { return self.schema(); }};
+        auto const self = shared(*this);
+        return {[self](Value const& value, Context const& at) { return self->read(value, at); },
+                [self](T const& value) { return self->write(value); }, [self] { return self->schema(); }};
     }
 
 private:

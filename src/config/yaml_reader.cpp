@@ -1,11 +1,13 @@
 #include "yaml_reader.hpp"
 
 #include <fmt/core.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace espalier::config {
 namespace {
@@ -104,20 +106,46 @@ std::optional<Place> find_non_text(std::string_view text, int source) {
     return std::nullopt;
 }
 
-Value empty_document(int source) {
-    Value value;
-    value.place.source = source;
-    return value;
+/// Hears where documents start and ignores what is in them.
+class DocumentListener : public YAML::EventHandler {
+public:
+    void OnDocumentStart(YAML::Mark const& mark) override { starts_.push_back(mark); }
+    void OnDocumentEnd() override {}
+    void OnNull(YAML::Mark const&, YAML::anchor_t) override {}
+    void OnAlias(YAML::Mark const&, YAML::anchor_t) override {}
+    void OnScalar(YAML::Mark const&, std::string const&, YAML::anchor_t, std::string const&) override {}
+    void OnSequenceStart(YAML::Mark const&, std::string const&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+    void OnSequenceEnd() override {}
+    void OnMapStart(YAML::Mark const&, std::string const&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+    void OnMapEnd() override {}
+    [[nodiscard]] std::vector<YAML::Mark> const& starts() const { return starts_; }
+
+private:
+    std::vector<YAML::Mark> starts_;
+};
+
+/// At most two: after some errors, such as a stray comma, the library finds one document after the other for ever.
+std::vector<YAML::Mark> document_starts(std::string const& text) {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    DocumentListener listener;
+    for (int i = 0; i < 2; ++i)
+        if (!parser.HandleNextDocument(listener)) break;
+    return listener.starts();
 }
 
-std::optional<std::vector<YAML::Node>> load_documents(std::string_view text, Converter const& converter,
-                                                      Context const& at) {
-    try {
-        return YAML::LoadAll(std::string(text));
-    } catch (YAML::Exception const& error) {
-        at.error(converter.place_of(error.mark), fmt::format("not valid YAML: {}", error.msg));
-        return std::nullopt;
-    }
+std::string second_document_text(std::string_view text, YAML::Mark const& mark) {
+    auto const rest = text.substr(std::min(text.size(), static_cast<std::size_t>(mark.pos)));
+    return rest.starts_with("---") ? "a second document; an experiment is one, remove the '---'"
+                                   : "not valid YAML: the experiment ends before this";
+}
+
+/// The only document; null if there is none.
+std::optional<Value> read_document(std::string const& text, Converter& converter, Context const& at) {
+    auto const starts = document_starts(text);
+    if (starts.size() < 2) return converter.convert(YAML::Load(text), at);
+    at.error(converter.place_of(starts[1]), second_document_text(text, starts[1]));
+    return std::nullopt;
 }
 
 } // namespace
@@ -128,15 +156,12 @@ std::optional<Value> read_yaml(std::string_view text, int source, Context const&
         return std::nullopt;
     }
     Converter converter(source);
-    auto const documents = load_documents(text, converter, at);
-    if (!documents) return std::nullopt;
-    if (documents->empty()) return empty_document(source);
-    if (documents->size() > 1) {
-        at.error(converter.place_of((*documents)[1].Mark()),
-                 "a second document; an experiment is one, remove the '---'");
+    try {
+        return read_document(std::string(text), converter, at);
+    } catch (YAML::Exception const& error) {
+        at.error(converter.place_of(error.mark), fmt::format("not valid YAML: {}", error.msg));
         return std::nullopt;
     }
-    return converter.convert(documents->front(), at);
 }
 
 } // namespace espalier::config

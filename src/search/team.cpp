@@ -25,4 +25,6 @@ void run_team(int workers, std::function<void()> const& main, std::function<void
                                 got, wanted);
 }
 
+int openmp_version() { return _OPENMP; }
+
 } // namespace espalier::search

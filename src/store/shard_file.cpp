@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace espalier::store {
@@ -22,7 +22,21 @@ h5::File create(std::filesystem::path const& file, ShardFile::Existing existing)
     });
 }
 
-bool is_full(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+/// Zeros behind the end of the HDF5 data, which its readers ignore: for file systems that cannot reserve.
+bool write_zeros(int fd, std::uint64_t at, std::size_t bytes) {
+    std::vector<char> const zeros(bytes);
+    return ::pwrite(fd, zeros.data(), bytes, static_cast<off_t>(at)) == static_cast<ssize_t>(bytes) && ::fsync(fd) == 0;
+}
+
+bool try_reserve(int fd, std::uint64_t at, std::size_t bytes) {
+    rlimit limit{};
+    errno = EFBIG;
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < at + bytes) return false;
+    if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0) return true;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR) return false;
+    errno = ENOSPC; // what a write that is too short means
+    return write_zeros(fd, at, bytes);
+}
 
 } // namespace
 
@@ -30,13 +44,13 @@ ShardFile::ShardFile(std::filesystem::path const& file, Existing existing)
     : path_(file), file_(create(file, existing)) {}
 
 ShardFile::~ShardFile() {
+    hsize_t end = 0;
+    auto const is_known = failure_.empty() && H5Fget_filesize(file_, &end) >= 0;
     file_ = {};
-    if (!failure_.empty()) return;
-    // Gives back what was reserved beyond the end.
     std::error_code error;
     auto const size = std::filesystem::file_size(path_, error);
-    if (!error) [[maybe_unused]]
-        auto const ignored = ::truncate(path_.c_str(), static_cast<off_t>(size));
+    // Gives back what was reserved beyond the end.
+    if (is_known && !error) std::filesystem::resize_file(path_, std::min<std::uint64_t>(size, end), error);
 }
 
 int ShardFile::descriptor() const {
@@ -48,14 +62,11 @@ int ShardFile::descriptor() const {
 void ShardFile::reserve(std::size_t bytes) {
     hsize_t end = 0;
     h5::check(H5Fget_filesize(file_, &end), "ask for the file size");
-    auto const needed = bytes + spare_bytes;
-    if (end + needed <= reserved_end_) return;
-    if (::fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end), static_cast<off_t>(needed)) == 0)
-        reserved_end_ = end + needed;
-    else if (is_full(errno))
-        throw h5::Failure(fmt::format("cannot reserve {} bytes: {}", needed, std::strerror(errno)));
-    else if (errno != EINTR)
-        reserved_end_ = std::numeric_limits<std::uint64_t>::max(); // this file system cannot
+    if (end + bytes + spare_bytes <= reserved_end_) return;
+    auto const more = bytes + 4 * spare_bytes;
+    if (!try_reserve(descriptor(), end, more))
+        throw h5::Failure(fmt::format("cannot reserve {} bytes: {}", more, std::strerror(errno)));
+    reserved_end_ = end + more;
 }
 
 void ShardFile::abandon(std::string why) {

@@ -135,6 +135,8 @@ for ((second = 0; second < 540; ++second)); do
         scancel --signal=USR1 "$job"        # "checkpoint now": it must do no harm
         is_signalled=yes
     fi
+    # Slurm lets a requeued job wait for two minutes.
+    if [[ $state == PENDING ]]; then scontrol update "JobId=$job" StartTime=now 2>/dev/null || true; fi
     [[ $state =~ ^(PENDING|CONFIGURING|RUNNING|COMPLETING|REQUEUED|SUSPENDED)$ ]] || break
     sleep 1
 done

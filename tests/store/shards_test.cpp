@@ -1,5 +1,8 @@
 #include "espalier/store/shards.hpp"
 
+#include "espalier/base/rng.hpp"
+
+#include "store/faults.hpp"
 #include "store/places.hpp"
 #include "store/samples.hpp"
 
@@ -8,6 +11,7 @@
 
 #include <csignal>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,7 +147,7 @@ TEST(TraceShard, a_killed_writer_leaves_a_readable_file) {
 }
 
 TEST(TraceShard, a_full_disk_leaves_what_was_written) {
-    SmallDisk const disk("1m");
+    SmallDisk const disk("600k");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "shard.h5";
     std::uint64_t written = 0;
@@ -158,23 +162,67 @@ TEST(TraceShard, a_full_disk_leaves_what_was_written) {
     expect_samples(file, written);
 }
 
-TEST(TraceShard, a_write_that_fails_half_way_is_survived) {
+TEST(TraceShard, a_full_disk_that_cannot_reserve_leaves_what_was_written) {
+    SmallDisk const disk("600k");
+    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
+    auto const file = disk.path() / "shard.h5";
+    std::uint64_t written = 0;
+    {
+        Faults const faults({.has_no_fallocate = true});
+        TraceShard shard(file, samples::shard_info());
+        written = fill(shard);
+    }
+
+    EXPECT_GT(written, 0);
+    expect_samples(file, written);
+}
+
+TEST(TraceShard, a_limit_on_file_sizes_leaves_what_was_written) {
     TemporaryFolder const folder;
     auto const file = folder.path() / "shard.h5";
     std::uint64_t written = 0;
     {
-        FileSizeLimit const limit(200'000);
+        FileSizeLimit const limit(600'000);
         TraceShard shard(file, samples::shard_info());
         written = fill(shard);
-        EXPECT_GT(written, 0);
-        for (int i = 0; i < 100; ++i)
-            EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(5000)); }),
-                        HasSubstr("File too large"));
-        EXPECT_EQ(shard.events(), written);
-        EXPECT_THROW(shard.set_clock_offset(1), base::SystemError);
+        EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(1)); }),
+                    HasSubstr("File too large"));
     }
 
+    EXPECT_GT(written, 0);
     expect_samples(file, written);
+}
+
+TEST(TraceShard, gives_back_the_space_that_it_reserved) {
+    TemporaryFolder const folder;
+    for (bool const has_no_fallocate : {false, true}) {
+        Faults const faults({.has_no_fallocate = has_no_fallocate});
+        auto const file = folder.path() / "shard.h5";
+
+        TraceShard(file, samples::shard_info()).append(samples::events(10));
+
+        struct stat status {};
+        ASSERT_EQ(::stat(file.c_str(), &status), 0);
+        EXPECT_LT(status.st_size, 20'000);
+        EXPECT_LT(status.st_blocks * 512, 20'000);
+        expect_samples(file, 10);
+    }
+}
+
+TEST(TraceShard, a_device_that_fails_at_any_write_is_survived) {
+    TemporaryFolder const folder;
+    for (int good_writes = 0; good_writes < 40; ++good_writes) {
+        Faults const faults({.good_writes = good_writes});
+        try {
+            TraceShard shard(folder.path() / "shard.h5", samples::shard_info());
+            auto const written = fill(shard);
+            EXPECT_THROW(shard.append(samples::events(5000)), base::SystemError);
+            EXPECT_THROW(shard.set_clock_offset(1), base::SystemError);
+            EXPECT_EQ(shard.events(), written);
+        } catch (base::SystemError const& error) {
+            EXPECT_THAT(error.what(), HasSubstr("Input/output error"));
+        }
+    }
 }
 
 TEST(TraceShard, a_disk_that_is_full_from_the_start_is_a_system_error) {
@@ -196,6 +244,13 @@ TEST(TraceShard, reading_what_is_no_shard_is_an_input_error) {
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "run.h5"); }),
                 HasSubstr("no espalier trace shard"));
     EXPECT_THROW((void)read_trace_shard(folder.path() / "none.h5"), base::InputError);
+}
+
+base::Bytes noise(std::size_t size) {
+    base::Bytes bytes(size);
+    base::Rng rng(base::Seed{size});
+    for (auto& byte : bytes) byte = static_cast<std::byte>(rng());
+    return bytes;
 }
 
 std::vector<search::EmitRecord> sample_records() {
@@ -240,15 +295,16 @@ TEST(EmitShard, a_full_disk_leaves_the_committed_records) {
     SmallDisk const disk("1m");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "emit.h5";
+    std::vector<search::EmitRecord> const large{{1, noise(10'000)}, {2, noise(20'000)}};
     std::uint64_t written = 0;
     {
         EmitShard shard(file);
-        EXPECT_THROW(while (true) written = shard.append(sample_records()), base::SystemError);
+        EXPECT_THROW(while (true) written = shard.append(large), base::SystemError);
         EXPECT_THROW(shard.append(sample_records()), base::SystemError);
     }
 
     EXPECT_GT(written, 0);
-    EXPECT_EQ(read_emit_shard(file, written).back(), sample_records().back());
+    EXPECT_EQ(read_emit_shard(file, written).back(), large.back());
 }
 
 } // namespace

@@ -19,7 +19,8 @@ public:
     constexpr double uniform() { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
     /// In [0, n); n > 0.
     constexpr std::uint64_t below(std::uint64_t n) {
-        return static_cast<std::uint64_t>((static_cast<unsigned __int128>((*this)()) * n) >> 64);
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint64_t>((static_cast<Wide>((*this)()) * n) >> 64);
     }
     static constexpr std::uint64_t mix(std::uint64_t z) {
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -8,4 +8,7 @@ namespace espalier::search {
 /// all have returned. Neither may throw. Throws SystemError if the system does not give that many threads; nothing ran then.
 void run_team(int workers, std::function<void()> const& main, std::function<void(int)> const& worker);
 
+/// The OpenMP specification that the compiler follows, as `201511`.
+[[nodiscard]] int openmp_version();
+
 } // namespace espalier::search

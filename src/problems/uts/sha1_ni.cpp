@@ -13,7 +13,7 @@
 namespace espalier::problems::uts {
 namespace {
 
-constexpr std::uint32_t max_lanes = 5; // siblings at once; many more would not fit into the registers
+constexpr int max_lanes = 5; // siblings at once; many more would not fit into the registers
 
 struct Words {
     __m128i abcd;
@@ -96,6 +96,15 @@ ESP_SHA_NI_INLINE void hash_lanes(Family const& f, std::uint32_t first, Sha1Stat
     }
 }
 
+/// Children first .. first + n - 1; n <= max_lanes.
+ESP_SHA_NI_INLINE void hash_some(Family const& f, std::uint32_t first, std::uint32_t n, Sha1State* out) {
+    if (n == 1) return hash_lanes<1>(f, first, out);
+    if (n == 2) return hash_lanes<2>(f, first, out);
+    if (n == 3) return hash_lanes<3>(f, first, out);
+    if (n == 4) return hash_lanes<4>(f, first, out);
+    hash_lanes<max_lanes>(f, first, out);
+}
+
 } // namespace
 
 ESP_SHA_NI void compress_sha_ni(Sha1State& state, Block const& block) {
@@ -106,21 +115,8 @@ ESP_SHA_NI void hash_children_sha_ni(Sha1State const& parent, std::uint32_t firs
                                      Sha1State* out) {
     auto const f = family_of(sha1_start, first_child_block(parent));
     while (count > 0) {
-        auto const n = std::min(count, max_lanes);
-        switch (n) {
-        case 1:
-            hash_lanes<1>(f, first, out);
-            break;
-        case 2:
-            hash_lanes<2>(f, first, out);
-            break;
-        case 3:
-            hash_lanes<3>(f, first, out);
-            break;
-        default:
-            hash_lanes<4>(f, first, out);
-            break;
-        }
+        auto const n = std::min<std::uint32_t>(count, max_lanes);
+        hash_some(f, first, n, out);
         first += n;
         out += n;
         count -= n;

@@ -45,9 +45,11 @@ TEST(ChildRules, agree_with_the_formula_around_every_threshold) {
         for (std::int32_t depth = 0; depth < 34; ++depth) {
             auto const rule = rules.at(depth);
             for (std::int32_t n = 1; rule.table && n <= max_children; ++n)
-                for (std::int64_t draw = std::int64_t{rule.table->threshold(n)} - 3;
-                     draw < draws && draw >= 0 && draw < std::int64_t{rule.table->threshold(n)} + 3; ++draw)
-                    expect_formula(parameters, rules, depth, static_cast<std::uint32_t>(draw));
+                for (std::int64_t step = -3; step < 3; ++step) {
+                    auto const draw = rule.table->threshold(n) + step;
+                    if (draw >= 0 && draw < draws)
+                        expect_formula(parameters, rules, depth, static_cast<std::uint32_t>(draw));
+                }
             for (auto const draw : {0u, 1u, rule.below.limit - 1, rule.below.limit, draws - 2, draws - 1})
                 if (draw < draws) expect_formula(parameters, rules, depth, draw);
         }

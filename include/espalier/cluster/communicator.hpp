@@ -1,0 +1,56 @@
+#pragma once
+
+#include "espalier/base/bytes.hpp"
+#include "espalier/base/ids.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::cluster {
+
+struct Incoming {
+    base::Rank from;
+    base::Bytes bytes;
+};
+
+/// How ranks reach each other. One thread a rank uses it, the one that made it. During a search only send and receive are
+/// called: nothing in them waits for another rank, so a dead rank can hang nobody.
+class Communicator {
+public:
+    virtual ~Communicator() = default;
+    [[nodiscard]] virtual base::Rank rank() const = 0;
+    [[nodiscard]] virtual int size() const = 0;
+    /// Hosts of all ranks, known on every rank.
+    [[nodiscard]] virtual std::vector<std::string> const& hosts() const = 0;
+    /// Ranks on this host that share this rank's cores, itself included.
+    [[nodiscard]] virtual int ranks_sharing_cores() const = 0;
+    /// Collective, at start-up only: rank 0's bytes reach everybody.
+    [[nodiscard]] virtual base::Bytes broadcast(base::Bytes bytes) = 0;
+
+    /// Returns at once; the bytes are on their way.
+    virtual void send(base::Rank to, base::Bytes bytes) = 0;
+    /// The next message if one has arrived. Messages of one sender keep their order.
+    [[nodiscard]] virtual std::optional<Incoming> receive() = 0;
+
+    /// Collective: everybody is well and has said everything.
+    virtual void finish() = 0;
+    /// Ends all ranks, dead ones or not, with this code. Not collective.
+    [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+/// One process without others.
+[[nodiscard]] std::unique_ptr<Communicator> make_alone();
+/// MPI if this process was started by an MPI launcher, else alone. Throws InputError if the launcher started several
+/// processes that cannot find each other. Collective.
+[[nodiscard]] std::unique_ptr<Communicator> make_communicator();
+
+/// `MPICH 4.0.2`: built against, and running.
+struct MpiVersion {
+    std::string built;
+    std::string running;
+};
+[[nodiscard]] MpiVersion mpi_version();
+
+} // namespace espalier::cluster

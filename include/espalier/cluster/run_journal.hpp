@@ -1,0 +1,54 @@
+#pragma once
+
+#include "espalier/cluster/conductor.hpp"
+#include "espalier/store/checkpoint.hpp"
+#include "espalier/store/run_folder.hpp"
+
+#include <optional>
+
+namespace espalier::cluster {
+
+/// The run folder as the conductor's memory: run.h5 and checkpoint.h5, written by rank 0. Knows what came before a resume.
+class RunJournal final : public Journal {
+public:
+    /// `record` says what does not change during the run: identity, config, problem, and this execution as its last one.
+    RunJournal(store::RunFolder folder, store::RunRecord record);
+
+    /// What an earlier execution left to do; nothing in a new run. Throws InputError if no checkpoint can be read.
+    [[nodiscard]] std::optional<RunState> resumed() const;
+
+    void save(RunState const& state) override;
+    void note(RunState const& state) override;
+    [[nodiscard]] std::vector<search::EmitRecord> emitted(std::vector<search::EmitMark> const& marks) override;
+
+    void add_progress(base::ProgressRecord const& record) { record_.progress.push_back(record); }
+    /// This execution, to be filled in while it goes on.
+    [[nodiscard]] store::Execution& execution() { return record_.executions.back(); }
+    [[nodiscard]] store::RunRecord& record() { return record_; }
+    [[nodiscard]] store::RunFolder const& folder() const { return folder_; }
+    /// Seconds and CPU seconds of earlier executions, up to the checkpoint they left.
+    [[nodiscard]] double earlier_seconds() const { return earlier_seconds_; }
+    [[nodiscard]] double earlier_cpu_seconds() const { return earlier_cpu_seconds_; }
+    /// CPU seconds spent in writing.
+    [[nodiscard]] double store_cpu_seconds() const { return 1e-9 * static_cast<double>(store_cpu_ns_); }
+    void write_record();
+
+private:
+    void load(store::RunRecord const& previous);
+    void copy_state(RunState const& state);
+    [[nodiscard]] std::vector<store::EmitExtent> extents(RunState const& state) const;
+
+    store::RunFolder folder_;
+    store::RunRecord record_;
+    std::optional<RunState> resumed_;
+    int older_stage_ = 0;
+    std::vector<store::EmitExtent> older_emits_;        ///< of earlier executions, in older_stage_
+    double earlier_seconds_ = 0;
+    double earlier_cpu_seconds_ = 0;
+    std::int64_t started_ns_;
+    std::int64_t written_ns_ = 0;
+    std::int64_t store_cpu_ns_ = 0;
+    bool has_failed_ = false;
+};
+
+} // namespace espalier::cluster

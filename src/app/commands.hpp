@@ -1,0 +1,42 @@
+#pragma once
+
+#include "espalier/base/log.hpp"
+
+#include <string>
+#include <vector>
+
+/// The sub-commands. Each returns an exit code; errors are exceptions that main() turns into messages and codes.
+namespace espalier::app {
+
+struct SearchArguments {
+    std::string experiment;
+    std::vector<std::string> set;       ///< key=value
+    std::string max_time;               ///< empty: not given
+    std::string max_nodes;
+    std::string threads;
+    std::string seed;
+    std::string results;
+    bool force = false;
+    bool dry_run = false;
+    bool print_config = false;
+    bool json = false;
+    base::log::Options log;
+    std::string command_line;
+};
+int search_command(SearchArguments const& arguments);
+
+int check_command(std::vector<std::string> const& files, bool json);
+int schema_command();
+
+struct ShowArguments {
+    std::string run;
+    bool json = false;
+    bool status = false;
+};
+int show_command(ShowArguments const& arguments);
+
+int version_command(bool json);
+/// One line for provenance: compiler, flags and libraries.
+[[nodiscard]] std::string build_text();
+
+} // namespace espalier::app

@@ -1,0 +1,272 @@
+#include "rank_runner.hpp"
+
+#include "espalier/base/log.hpp"
+#include "espalier/base/system.hpp"
+#include "espalier/base/units.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+namespace espalier::cluster {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t second = 1'000'000'000;
+
+store::ShardInfo shard_info(Communicator const& comm, int threads) {
+    return {.rank = comm.rank().value,
+            .threads = threads,
+            .host = base::host_name(),
+            .wall_minus_steady_ns = base::wall_ns() - base::steady_ns()};
+}
+
+} // namespace
+
+RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal)
+    : problem_(problem), options_(options), comm_(comm), journal_(journal), start_cpu_s_(base::process_cpu_seconds()),
+      start_ns_(base::steady_ns()), recorder_(options.trace, options.threads),
+      pool_(problem.make_pool({.threads = options.threads,
+                               .is_stealing = options.cluster.policy != PolicyKind::fixed,
+                               .verify_batch = options.verify_batch,
+                               .rank = comm.rank().value,
+                               .trace = &recorder_})),
+      progress_({.is_enabled = options.shows_progress && journal != nullptr, .is_terminal = options.is_terminal}) {
+    Agent::Options const agent{comm.rank(), {comm.size(), options.cluster.group}, options.cluster, base::host_name()};
+    agent_ = std::make_unique<Agent>(problem.info(), *pool_, agent, [this](auto const& records) { return append_emits(records); }, start_ns_);
+    busy_ns_ = looked_ns_ = traced_ns_ = stepped_ns_ = heard_ns_ = shown_ns_ = start_ns_;
+    if (options.trace.is_enabled) open_shard();
+    if (journal == nullptr) return;
+    auto const workers = static_cast<std::size_t>(options.threads) * static_cast<std::size_t>(comm.size());
+    conductor_ = std::make_unique<Conductor>(problem, *agent_->top(), *journal, Conductor::Options{options.cluster, options.limits, workers});
+}
+
+void RankRunner::open_shard() {
+    auto const file = options_.folder / store::trace_shard_name(options_.segment, comm_.rank().value);
+    try {
+        shard_ = std::make_unique<store::TraceShard>(file, shard_info(comm_, options_.threads));
+    } catch (base::SystemError const& error) {
+        base::log::warn("this rank leaves no trace: {}", error.what());
+    }
+}
+
+Outcome RankRunner::run() {
+    pool_->run([this] { communicate(); });
+    part();
+    return outcome();
+}
+
+void RankRunner::communicate() {
+    agent_->start(base::steady_ns());
+    if (conductor_) {
+        auto resumed = journal_->resumed();
+        if (resumed) conductor_->resume(std::move(*resumed), base::steady_ns());
+        else conductor_->start(base::steady_ns());
+    }
+    while (!is_done()) {
+        auto const now = base::steady_ns();
+        step(now);
+        if (now - looked_ns_ >= 50 * ms) look_after(now);
+        sleep(now);
+    }
+}
+
+bool RankRunner::is_done() const { return agent_->has_stopped() && (!conductor_ || conductor_->is_finished()); }
+
+void RankRunner::step(std::int64_t now_ns) {
+    if (receive_all(now_ns)) busy_ns_ = now_ns;
+    agent_->tick(now_ns);
+    if (conductor_) {
+        conductor_->tick(now_ns);
+        agent_->tick(now_ns);       // what the conductor ordered of this rank's own worker
+    }
+    send_all(now_ns);
+}
+
+bool RankRunner::receive_all(std::int64_t now_ns) {
+    bool has_received = false;
+    while (auto incoming = comm_.receive()) {
+        has_received = true;
+        auto const message = decode(incoming->bytes);
+        record({.start_ns = base::steady_ns(),
+                .id = message.header.sequence,
+                .bytes = static_cast<std::uint32_t>(incoming->bytes.size()),
+                .peer = incoming->from.value,
+                .kind = trace::Kind::receive});
+        agent_->on_message(incoming->from, message, now_ns);
+    }
+    return has_received;
+}
+
+void RankRunner::send_all(std::int64_t now_ns) {
+    for (auto const& outgoing : agent_->take_outgoing()) {
+        auto bytes = encode(outgoing.message);
+        record({.start_ns = base::steady_ns(),
+                .id = outgoing.message.header.sequence,
+                .bytes = static_cast<std::uint32_t>(bytes.size()),
+                .peer = outgoing.to.value,
+                .kind = trace::Kind::send});
+        comm_.send(outgoing.to, std::move(bytes));
+        busy_ns_ = now_ns;
+    }
+}
+
+void RankRunner::record(trace::Event const& event) const {
+    if (auto* buffer = recorder_.buffer(0)) buffer->append(event);
+}
+
+/// Close to silence 50 us, after 100 ms of it 1 ms; a process without others is only woken by its own threads.
+void RankRunner::sleep(std::int64_t now_ns) {
+    auto const until_wake = std::max<std::int64_t>(agent_->next_wake_ns() - now_ns, 50'000);
+    auto longest = comm_.size() == 1 ? 20 * ms : now_ns - busy_ns_ > 100 * ms ? ms : 50'000;
+    pool_->wait(std::chrono::nanoseconds(std::min(until_wake, longest)));
+}
+
+void RankRunner::look_after(std::int64_t now_ns) {
+    looked_ns_ = now_ns;
+    check_signals();
+    check_worker();
+    check_master(now_ns);
+    show_progress(now_ns);
+    if (now_ns - traced_ns_ >= second) {
+        traced_ns_ = now_ns;
+        write_trace();
+    }
+}
+
+void RankRunner::check_signals() {
+    if (signals_.wants_stop()) {
+        if (conductor_) conductor_->request_stop(search::StopReason::signal);
+        else agent_->worker().ask_to_stop(search::StopReason::signal);
+    }
+    if (signals_.take_checkpoint_request() && conductor_) conductor_->request_checkpoint();
+}
+
+void RankRunner::check_worker() {
+    if (auto const failure = pool_->failure())
+        agent_->worker().ask_to_stop(failure->is_out_of_memory ? search::StopReason::memory_limit : search::StopReason::error,
+                                     fmt::format("rank {} on {}: {}", comm_.rank().value, base::host_name(), failure->message));
+    if (options_.memory_bytes > 0 && base::current_rss_bytes() > options_.memory_bytes)
+        agent_->worker().ask_to_stop(search::StopReason::memory_limit,
+                                     fmt::format("rank {} on {} uses more than its limit of {} (search.memory)", comm_.rank().value,
+                                                 base::host_name(), base::human_bytes(static_cast<double>(options_.memory_bytes))));
+}
+
+/// Rank 0, or this group's master, is the one that must live. Time counts only while this rank is awake itself, so that a
+/// rank that was stopped and goes on does not give up at once.
+void RankRunner::check_master(std::int64_t now_ns) {
+    if (comm_.rank().value == 0) return;
+    auto const heard = agent_->worker().heard_ns();
+    silence_ns_ = heard != heard_ns_ ? 0 : silence_ns_ + std::min(now_ns - stepped_ns_, second);
+    heard_ns_ = heard;
+    stepped_ns_ = now_ns;
+    if (silence_ns_ < 6 * options_.cluster.lease_ns + 5 * second) return;
+    base::log::error("no word from the master for {}: this rank ends; the run can be resumed from its last checkpoint",
+                     base::human_duration(1e-9 * static_cast<double>(silence_ns_)));
+    write_trace();
+    std::_Exit(static_cast<int>(base::ExitCode::failure));
+}
+
+void RankRunner::show_progress(std::int64_t now_ns) {
+    if (!conductor_ || now_ns - shown_ns_ < 250 * ms) return;
+    auto const status = agent_->top()->status();
+    auto const& state = conductor_->state();
+    auto const elapsed_s = 1e-9 * static_cast<double>(now_ns - start_ns_);
+    base::ProgressRecord const record{
+        .elapsed_s = elapsed_s,
+        .nodes = journal_->resumed().has_value() ? journal_->resumed()->counts.nodes + status.nodes : status.nodes,
+        .nodes_per_s = 1e9 * static_cast<double>(status.nodes - shown_nodes_) / static_cast<double>(now_ns - shown_ns_),
+        .queued = agent_->top()->queued(),
+        .idle_threads = status.idle_threads,
+        .threads = status.threads,
+        .results = state.results.size() + agent_->top()->uncommitted_results(),
+        .best = std::min(state.incumbent, status.incumbent),
+        .lost_ranks = status.lost_ranks};
+    auto const& known = journal_->record().progress;
+    if (known.empty() || elapsed_s > 1.1 * known.back().elapsed_s || elapsed_s < known.back().elapsed_s) journal_->add_progress(record);
+    if (!progress_.is_due(now_ns)) return;
+    progress_.show(record, now_ns);
+    shown_nodes_ = status.nodes;
+    shown_ns_ = now_ns;
+}
+
+/// A trace that cannot be written is not worth a run: it ends with a warning, the search goes on.
+void RankRunner::write_trace() {
+    auto const cpu_start = base::thread_cpu_ns();
+    auto const events = recorder_.drain();
+    if (!shard_ || events.empty()) return;
+    auto const start = base::steady_ns();
+    try {
+        shard_->set_clock_offset(agent_->worker().clock_offset_ns());
+        shard_->append(events);
+        trace_events_ = shard_->events();
+    } catch (base::SystemError const& error) {
+        base::log::warn("the trace of this rank ends here: {}", error.what());
+        shard_.reset();
+    }
+    store_cpu_ns_ += base::thread_cpu_ns() - cpu_start;
+    record({.start_ns = start,
+            .duration_ns = base::steady_ns() - start,
+            .bytes = static_cast<std::uint32_t>(events.size() * sizeof(trace::Event)),
+            .kind = trace::Kind::write});
+}
+
+std::uint64_t RankRunner::append_emits(std::vector<search::EmitRecord> const& records) {
+    if (!emit_shard_)
+        emit_shard_ = std::make_unique<store::EmitShard>(options_.folder / store::emit_shard_name(options_.segment, comm_.rank().value));
+    return emit_shard_->append(records);
+}
+
+Farewell RankRunner::farewell() {
+    Farewell farewell{.cpu_seconds = base::process_cpu_seconds(),
+                      .peak_rss_bytes = base::peak_rss_bytes(),
+                      .phases = pool_->phases(),
+                      .trace_events = trace_events_};
+    auto& phases = farewell.phases;
+    phases.start = start_cpu_s_;
+    phases.store = 1e-9 * static_cast<double>(store_cpu_ns_) + (journal_ != nullptr ? journal_->store_cpu_seconds() : 0);
+    phases.idle = std::max(0.0, farewell.cpu_seconds - phases.start - phases.search - phases.verify - phases.prove - phases.store);
+    return farewell;
+}
+
+/// The threads have ended: says what this rank cost, and waits until everybody who lives has said so too.
+void RankRunner::part() {
+    progress_.clear();
+    write_trace();
+    shard_.reset();
+    agent_->say_farewell(farewell(), base::steady_ns());
+    while (true) {
+        auto const now = base::steady_ns();
+        receive_all(now);
+        agent_->tick(now);
+        send_all(now);
+        if (agent_->is_finished()) return;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+}
+
+Outcome RankRunner::outcome() {
+    Outcome outcome{.ranks = comm_.size(), .threads = options_.threads};
+    if (!conductor_) return outcome;
+    auto const& state = conductor_->state();
+    auto const& costs = agent_->top()->farewells();
+    outcome.reason = conductor_->reason();
+    outcome.error = conductor_->error();
+    outcome.counts = state.counts;
+    outcome.results = state.results.size();
+    outcome.seconds = 1e-9 * static_cast<double>(base::steady_ns() - start_ns_);
+    outcome.cpu_seconds = costs.cpu_seconds;
+    outcome.total_seconds = outcome.seconds + journal_->earlier_seconds();
+    outcome.total_cpu_seconds = outcome.cpu_seconds + journal_->earlier_cpu_seconds();
+    outcome.phases = costs.phases;
+    outcome.peak_rss_bytes = costs.peak_rss_bytes;
+    outcome.lost_ranks = agent_->top()->lost();
+    outcome.trace_events = costs.trace_events;
+    return outcome;
+}
+
+Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal) {
+    return RankRunner(problem, options, comm, journal).run();
+}
+
+} // namespace espalier::cluster

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "espalier/config/load.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#ifndef ESPALIER_SOURCE_DIR
+#define ESPALIER_SOURCE_DIR "."
+#endif
+
+/// Small experiments for the tests of `config`.
+namespace espalier::config::testing {
+
+/// Valid; four lines, so that what is appended starts on line 5.
+inline std::string const minimal = "problem:\n  kind: uts\n  tree: T1\nresults: {path: runs/x}\n";
+
+inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
+    std::vector<Override> out;
+    for (auto const& text : texts) out.push_back(parse_override(text));
+    return out;
+}
+
+inline RunConfig parse(std::string_view text, std::vector<std::string> const& sets = {}) {
+    return parse_experiment(text, "exp.yaml", overrides(sets));
+}
+
+/// The whole report, empty if the experiment is good.
+inline std::string errors_of(std::string_view text, std::vector<std::string> const& sets = {}) {
+    try {
+        (void)parse(text, sets);
+    } catch (ConfigError const& error) {
+        return error.what();
+    }
+    return "";
+}
+
+inline UtsConfig uts(RunConfig const& config) { return std::get<UtsConfig>(config.problem); }
+
+} // namespace espalier::config::testing

@@ -1,0 +1,79 @@
+#include "experiments.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace espalier::config::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+fs::path const examples = fs::path(ESPALIER_SOURCE_DIR) / "config";
+
+std::string input_error_of(fs::path const& file) {
+    try {
+        (void)load_experiment(file);
+    } catch (base::InputError const& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::vector<fs::path> example_files() {
+    std::vector<fs::path> out;
+    for (auto const& entry : fs::directory_iterator(examples))
+        if (entry.path().extension() == ".yaml") out.push_back(entry.path());
+    return out;
+}
+
+TEST(Load, a_missing_file_is_an_input_error_with_a_remedy) {
+    EXPECT_EQ(input_error_of("/no/such.yaml"),
+              "/no/such.yaml: cannot be read (No such file or directory): check the path and its permissions");
+}
+
+TEST(Load, a_folder_is_an_input_error_with_a_remedy) {
+    EXPECT_THAT(input_error_of(examples),
+                AllOf(HasSubstr("is a folder, not an experiment"), HasSubstr("name a YAML file")));
+}
+
+TEST(Load, a_device_without_end_is_refused) {
+    EXPECT_THAT(input_error_of("/dev/zero"), HasSubstr("larger than 16 MiB"));
+}
+
+TEST(Load, errors_name_the_file_as_it_was_given) {
+    auto const file = fs::path(::testing::TempDir()) / "espalier_load_test.yaml";
+    std::ofstream(file) << "problem: {kind: uts}\nresults: {}\n";
+
+    EXPECT_THAT(input_error_of(file), ::testing::StartsWith(file.string() + ":2:10: error: missing key 'path'"));
+    fs::remove(file);
+}
+
+TEST(Examples, every_example_loads_and_writes_to_the_folder_of_its_name) {
+    auto const files = example_files();
+
+    EXPECT_GE(files.size(), 9u);
+    for (auto const& file : files)
+        EXPECT_EQ(load_experiment(file).results.path, "runs/" + file.stem().string()) << file;
+}
+
+TEST(Examples, every_example_starts_with_a_comment) {
+    for (auto const& file : example_files()) EXPECT_EQ(std::ifstream(file).get(), '#') << file;
+}
+
+TEST(Examples, the_readme_names_every_example_of_its_own) {
+    std::ostringstream readme;
+    readme << std::ifstream(examples / "README.md").rdbuf();
+
+    for (auto const* name :
+         {"uts-t1.yaml", "uts-t5.yaml", "uts-t1l.yaml", "uts-t3l.yaml", "uts-custom.yaml", "uts-policies.yaml"})
+        EXPECT_THAT(readme.str(), HasSubstr(name));
+}
+
+} // namespace
+} // namespace espalier::config::testing
