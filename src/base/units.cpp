@@ -40,7 +40,7 @@ struct Part {
 std::optional<Part> take_part(std::string_view& text) {
     double number = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    if (error != std::errc{} || number < 0) return std::nullopt;
+    if (error != std::errc{} || !std::isfinite(number) || number < 0) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     while (text.starts_with(' ')) text.remove_prefix(1);
     auto const length = std::min(text.find_first_of("0123456789. "), text.size());
@@ -73,7 +73,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     auto const size = part->unit.empty() ? std::optional<std::uint64_t>{1} : unit_size(byte_units, part->unit);
     if (!size) return std::nullopt;
     auto const total = part->number * static_cast<double>(*size);
-    if (total > 1.8e19 || (part->unit.empty() && part->number != std::floor(part->number))) return std::nullopt;
+    if (total > 9e18 || (part->unit.empty() && part->number != std::floor(part->number))) return std::nullopt;
     return static_cast<std::uint64_t>(std::llround(total));
 }
 

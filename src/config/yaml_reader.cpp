@@ -12,8 +12,8 @@
 namespace espalier::config {
 namespace {
 
-constexpr int max_depth = 32;       // an alias may name the list it is in
-constexpr int max_values = 100'000; // aliases of aliases grow exponentially
+constexpr int max_depth = 32;      // an alias may name the list it is in
+constexpr int max_values = 20'000; // aliases of aliases grow exponentially
 
 /// Turns the library's nodes into values; throws nothing and reports at the place of the trouble.
 class Converter {

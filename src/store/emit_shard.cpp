@@ -1,5 +1,7 @@
 #include "espalier/store/shards.hpp"
 
+#include "espalier/base/hash.hpp"
+
 #include "shard_file.hpp"
 
 #include <cstddef>
@@ -11,11 +13,13 @@ constexpr std::string_view format = "espalier emit shard";
 constexpr std::size_t chunk_rows = 4096;
 constexpr std::size_t chunk_bytes = 64u << 10;
 
-/// A row of /records: where the bytes of a record are in /bytes.
+/// A row of /records: where the bytes of a record are in /bytes. Neither is compressed, because a compressed chunk
+/// moves when it is written again: a killed writer could take committed records with it.
 struct Row {
     std::uint64_t key = 0;
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
+    std::uint32_t checksum = 0; ///< of key and bytes
 };
 
 h5::Type row_type() {
@@ -23,7 +27,12 @@ h5::Type row_type() {
     h5::check(H5Tinsert(type, "key", offsetof(Row, key), H5T_NATIVE_UINT64), "make the record type");
     h5::check(H5Tinsert(type, "offset", offsetof(Row, offset), H5T_NATIVE_UINT64), "make the record type");
     h5::check(H5Tinsert(type, "length", offsetof(Row, length), H5T_NATIVE_UINT32), "make the record type");
+    h5::check(H5Tinsert(type, "checksum", offsetof(Row, checksum), H5T_NATIVE_UINT32), "make the record type");
     return type;
+}
+
+std::uint32_t checksum(search::EmitRecord const& record) {
+    return static_cast<std::uint32_t>(base::hash_combine(record.key, base::hash_bytes(record.bytes)));
 }
 
 std::vector<search::EmitRecord> joined(std::vector<Row> const& rows, base::Bytes const& bytes) {
@@ -34,6 +43,8 @@ std::vector<search::EmitRecord> joined(std::vector<Row> const& rows, base::Bytes
             throw h5::Failure("a record lies outside of the stored bytes");
         auto const first = bytes.begin() + static_cast<std::ptrdiff_t>(row.offset);
         records.push_back({row.key, base::Bytes(first, first + row.length)});
+        if (checksum(records.back()) != row.checksum)
+            throw h5::Failure(fmt::format("record {} has a wrong checksum", records.size() - 1));
     }
     return records;
 }
@@ -53,8 +64,9 @@ struct EmitShard::File {
     void start() {
         type = row_type();
         h5::set_schema(file.id(), format);
-        rows = h5::make_dataset(file.id(), "records", type, {.chunk_rows = chunk_rows});
-        bytes = h5::make_dataset(file.id(), "bytes", h5::native<std::byte>(), {.chunk_rows = chunk_bytes});
+        rows = h5::make_dataset(file.id(), "records", type, {.chunk_rows = chunk_rows, .filter = h5::Filter::none});
+        bytes = h5::make_dataset(file.id(), "bytes", h5::native<std::byte>(),
+                                 {.chunk_rows = chunk_bytes, .filter = h5::Filter::none});
         h5::set_text(rows, "units", "offset=B; length=B");
     }
 };
@@ -69,7 +81,8 @@ std::uint64_t EmitShard::append(std::span<search::EmitRecord const> records) {
     std::vector<Row> rows;
     base::Bytes bytes;
     for (auto const& record : records) {
-        rows.push_back({record.key, file_->end + bytes.size(), static_cast<std::uint32_t>(record.bytes.size())});
+        rows.push_back(
+            {record.key, file_->end + bytes.size(), static_cast<std::uint32_t>(record.bytes.size()), checksum(record)});
         bytes.insert(bytes.end(), record.bytes.begin(), record.bytes.end());
     }
     auto const most = (rows.size() + chunk_rows) * sizeof(Row) + bytes.size() + chunk_bytes;
@@ -93,7 +106,7 @@ std::vector<search::EmitRecord> read_emit_shard(std::filesystem::path const& fil
                 "start the run again with --force",
                 file.string(), h5::rows(data), records);
         std::vector<Row> rows(records);
-        h5::read_first(data, row_type(), rows.data(), rows.size());
+        h5::read_rows(data, row_type(), rows.data(), {.count = records});
         return joined(rows, h5::read_list<std::byte>(opened, "bytes"));
     });
 }

@@ -33,9 +33,10 @@ std::uint64_t chunk_rows(Extent extent, std::size_t row_bytes) {
     return std::clamp<std::uint64_t>(extent.rows, 1, most);
 }
 
-Properties compressed(hsize_t chunk) {
+Properties chunked(hsize_t chunk, Filter filter) {
     Properties properties(H5Pcreate(H5P_DATASET_CREATE), "describe a data set");
     check(H5Pset_chunk(properties, 1, &chunk), "set a chunk size");
+    if (filter == Filter::none) return properties;
     check(H5Pset_shuffle(properties), "set the shuffle filter");
     check(H5Pset_deflate(properties, 1), "set the deflate filter");
     return properties;
@@ -56,6 +57,19 @@ std::string trimmed(std::string text) {
 Type type_of(Dataset const& data) { return {H5Dget_type(data), "ask for a type"}; }
 
 Space space_of(Dataset const& data) { return {H5Dget_space(data), "ask for a space"}; }
+
+Space memory_space(Rows rows) {
+    hsize_t const count = rows.count;
+    return {H5Screate_simple(1, &count, nullptr), "make a space"};
+}
+
+Space selected(Dataset const& data, Rows rows) {
+    auto space = space_of(data);
+    hsize_t const first = rows.first;
+    hsize_t const count = rows.count;
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &count, nullptr), "select rows");
+    return space;
+}
 
 } // namespace
 
@@ -153,8 +167,15 @@ Dataset make_dataset(hid_t at, char const* name, hid_t type, Extent extent) {
     hsize_t const now = extent.rows;
     hsize_t const most = H5S_UNLIMITED;
     Space const space(H5Screate_simple(1, &now, &most), "make a space");
-    auto const properties = compressed(chunk_rows(extent, H5Tget_size(type)));
+    auto const properties = chunked(chunk_rows(extent, H5Tget_size(type)), extent.filter);
     return {H5Dcreate2(at, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT), fmt::format("make {}", name)};
+}
+
+Dataset make_fixed_dataset(hid_t at, char const* name, hid_t type, std::uint64_t rows) {
+    Properties const properties(H5Pcreate(H5P_DATASET_CREATE), "describe a data set");
+    check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY), "allocate early");
+    return {H5Dcreate2(at, name, type, memory_space({.count = rows}), H5P_DEFAULT, properties, H5P_DEFAULT),
+            fmt::format("make {}", name)};
 }
 
 Dataset open_dataset(hid_t at, char const* name) {
@@ -171,24 +192,22 @@ std::uint64_t rows(Dataset const& data) {
 
 void append(Dataset const& data, hid_t memory_type, void const* values, std::uint64_t count) {
     if (count == 0) return;
-    hsize_t const start = rows(data);
-    hsize_t const more = count;
-    hsize_t const total = start + more;
+    auto const first = rows(data);
+    hsize_t const total = first + count;
     check(H5Dset_extent(data, &total), "extend a table");
-    Space const memory(H5Screate_simple(1, &more, nullptr), "make a space");
-    auto const space = space_of(data);
-    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &more, nullptr), "select rows");
-    check(H5Dwrite(data, memory_type, memory, space, H5P_DEFAULT, values), "write rows");
+    write_rows(data, memory_type, values, {first, count});
 }
 
-void read_first(Dataset const& data, hid_t memory_type, void* values, std::uint64_t count) {
-    if (count == 0) return;
-    hsize_t const start = 0;
-    hsize_t const some = count;
-    Space const memory(H5Screate_simple(1, &some, nullptr), "make a space");
-    auto const space = space_of(data);
-    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &some, nullptr), "select rows");
-    check(H5Dread(data, memory_type, memory, space, H5P_DEFAULT, values), "read rows");
+void write_rows(Dataset const& data, hid_t memory_type, void const* values, Rows rows) {
+    if (rows.count == 0) return;
+    auto const memory = memory_space(rows);
+    check(H5Dwrite(data, memory_type, memory, selected(data, rows), H5P_DEFAULT, values), "write rows");
+}
+
+void read_rows(Dataset const& data, hid_t memory_type, void* values, Rows rows) {
+    if (rows.count == 0) return;
+    auto const memory = memory_space(rows);
+    check(H5Dread(data, memory_type, memory, selected(data, rows), H5P_DEFAULT, values), "read rows");
 }
 
 void write_document(hid_t at, char const* name, std::string_view text) {
@@ -221,7 +240,7 @@ std::vector<std::string> read_texts(hid_t at, char const* name) {
     auto const data = open_dataset(at, name);
     auto const type = any_text_type();
     std::vector<char*> raw(rows(data));
-    read_first(data, type, raw.data(), raw.size());
+    read_rows(data, type, raw.data(), {.count = raw.size()});
     std::vector<std::string> texts;
     for (auto const* text : raw) texts.emplace_back(text == nullptr ? "" : text);
     H5Dvlen_reclaim(type, space_of(data), H5P_DEFAULT, raw.data());

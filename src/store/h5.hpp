@@ -118,18 +118,28 @@ template <Number T>
     return value;
 }
 
-/// Where a one-dimensional data set starts out: it may grow, and is compressed chunk by chunk.
+enum class Filter { deflate, none };
+
+/// Where a one-dimensional data set starts out. It may grow.
 struct Extent {
     std::uint64_t rows = 0;
     std::uint64_t chunk_rows = 0; ///< 0: about 256 KiB, not more than the rows
+    Filter filter = Filter::deflate;
 };
 [[nodiscard]] Dataset make_dataset(hid_t at, char const* name, hid_t type, Extent extent);
+/// Of a fixed length and place, not compressed: writing it again never moves it.
+[[nodiscard]] Dataset make_fixed_dataset(hid_t at, char const* name, hid_t type, std::uint64_t rows);
 [[nodiscard]] Dataset open_dataset(hid_t at, char const* name);
 [[nodiscard]] std::uint64_t rows(Dataset const& data);
 /// Adds `count` rows at the end.
 void append(Dataset const& data, hid_t memory_type, void const* values, std::uint64_t count);
-/// Reads the first `count` rows; there must be so many.
-void read_first(Dataset const& data, hid_t memory_type, void* values, std::uint64_t count);
+struct Rows {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+/// There must be so many rows, as for read_rows.
+void write_rows(Dataset const& data, hid_t memory_type, void const* values, Rows rows);
+void read_rows(Dataset const& data, hid_t memory_type, void* values, Rows rows);
 
 template <Number T>
 void write_list(hid_t at, char const* name, std::span<T const> values) {
@@ -140,7 +150,7 @@ void write_list(hid_t at, char const* name, std::span<T const> values) {
 template <Number T>
 [[nodiscard]] std::vector<T> read_first(Dataset const& data, std::uint64_t count) {
     std::vector<T> values(count);
-    read_first(data, native<T>(), values.data(), count);
+    read_rows(data, native<T>(), values.data(), {.count = count});
     return values;
 }
 template <Number T>

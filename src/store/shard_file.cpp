@@ -22,17 +22,19 @@ h5::File create(std::filesystem::path const& file, ShardFile::Existing existing)
     });
 }
 
-/// Zeros behind the end of the HDF5 data, which its readers ignore: for file systems that cannot reserve.
+/// For file systems that cannot reserve.
 bool write_zeros(int fd, std::uint64_t at, std::size_t bytes) {
     std::vector<char> const zeros(bytes);
     return ::pwrite(fd, zeros.data(), bytes, static_cast<off_t>(at)) == static_cast<ssize_t>(bytes) && ::fsync(fd) == 0;
 }
 
+/// Makes the file longer than its HDF5 data. Readers ignore that; but they refuse a file that is shorter than it says,
+/// which a killed writer would leave if it had not all the space before it changes anything.
 bool try_reserve(int fd, std::uint64_t at, std::size_t bytes) {
     rlimit limit{};
     errno = EFBIG;
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < at + bytes) return false;
-    if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0) return true;
+    if (::fallocate(fd, 0, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0) return true;
     if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR) return false;
     errno = ENOSPC; // what a write that is too short means
     return write_zeros(fd, at, bytes);
@@ -43,15 +45,7 @@ bool try_reserve(int fd, std::uint64_t at, std::size_t bytes) {
 ShardFile::ShardFile(std::filesystem::path const& file, Existing existing)
     : path_(file), file_(create(file, existing)) {}
 
-ShardFile::~ShardFile() {
-    hsize_t end = 0;
-    auto const is_known = failure_.empty() && H5Fget_filesize(file_, &end) >= 0;
-    file_ = {};
-    std::error_code error;
-    auto const size = std::filesystem::file_size(path_, error);
-    // Gives back what was reserved beyond the end.
-    if (is_known && !error) std::filesystem::resize_file(path_, std::min<std::uint64_t>(size, end), error);
-}
+ShardFile::~ShardFile() = default;
 
 int ShardFile::descriptor() const {
     void* handle = nullptr;
@@ -59,14 +53,13 @@ int ShardFile::descriptor() const {
     return *static_cast<int*>(handle);
 }
 
+/// Needed each time, because a flush cuts the file to its HDF5 data.
 void ShardFile::reserve(std::size_t bytes) {
     hsize_t end = 0;
     h5::check(H5Fget_filesize(file_, &end), "ask for the file size");
-    if (end + bytes + spare_bytes <= reserved_end_) return;
-    auto const more = bytes + 4 * spare_bytes;
-    if (!try_reserve(descriptor(), end, more))
-        throw h5::Failure(fmt::format("cannot reserve {} bytes: {}", more, std::strerror(errno)));
-    reserved_end_ = end + more;
+    auto const needed = bytes + spare_bytes;
+    if (!try_reserve(descriptor(), end, needed))
+        throw h5::Failure(fmt::format("cannot reserve {} bytes: {}", needed, std::strerror(errno)));
 }
 
 void ShardFile::abandon(std::string why) {

@@ -46,7 +46,6 @@ private:
 
     std::filesystem::path path_;
     h5::File file_;
-    std::uint64_t reserved_end_ = 0;
     std::string failure_; ///< why the file was abandoned; empty while it is fine
 };
 

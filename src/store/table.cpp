@@ -75,7 +75,7 @@ void TableReader::read(char const* column, hid_t type, void* values) const {
         throw Failure(fmt::format("a table has no column {}", column));
     Type const memory_type(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), "make a row type");
     check(H5Tinsert(memory_type, column, 0, type), "make a row type");
-    read_first(data_, memory_type, values, rows_);
+    read_rows(data_, memory_type, values, {.count = rows_});
 }
 
 std::vector<std::string> TableReader::texts(char const* column) const {

@@ -60,44 +60,117 @@ ShardInfo read_info(hid_t file) {
     return info;
 }
 
-std::vector<Event> read_events(hid_t file) {
-    auto const data = h5::open_dataset(file, "events");
+/// Rows that the writer did not get to are zero.
+bool is_written(Event const& event) {
+    return event.merged > 0 && static_cast<std::size_t>(event.kind) < trace::kind_names.size();
+}
+
+/// The chunks of /events up to the first one that cannot be read. Only a writer that was killed within a flush leaves
+/// such a chunk.
+std::vector<Event> read_chunks(h5::Dataset const& data, h5::Type const& type) {
     std::vector<Event> events(h5::rows(data));
-    h5::read_first(data, event_type(), events.data(), events.size());
-    auto const is_unknown = [](Event const& e) { return static_cast<std::size_t>(e.kind) >= trace::kind_names.size(); };
-    if (std::ranges::any_of(events, is_unknown)) throw h5::Failure("an event is of an unknown kind");
+    for (std::uint64_t first = 0; first < events.size(); first += chunk_rows) {
+        auto const chunk = std::span(events).subspan(first, std::min<std::size_t>(chunk_rows, events.size() - first));
+        try {
+            h5::read_rows(data, type, chunk.data(), {first, chunk.size()});
+        } catch (h5::Failure const&) {
+            chunk.front() = {.merged = 0};
+        }
+        if (std::ranges::all_of(chunk, is_written)) continue;
+        events.resize(first);
+    }
     return events;
+}
+
+/// What a killed writer left in /tail and not yet in /events.
+void add_tail(hid_t file, h5::Type const& type, std::vector<Event>& events) {
+    if (!h5::has(file, "tail")) return;
+    auto const data = h5::open_dataset(file, "tail");
+    std::vector<Event> tail(h5::rows(data));
+    h5::read_rows(data, type, tail.data(), {.count = tail.size()});
+    auto const first = h5::get<std::uint64_t>(data, "first_row");
+    auto const count = std::min<std::uint64_t>(h5::get<std::uint64_t>(data, "rows"), tail.size());
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (first + i >= events.size() && is_written(tail[i])) events.push_back(tail[i]);
+}
+
+void read_events(hid_t file, LoadedTrace& loaded) {
+    auto const type = event_type();
+    auto const data = h5::open_dataset(file, "events");
+    auto const stored = h5::rows(data);
+    loaded.events = read_chunks(data, type);
+    if (loaded.events.size() == stored) return add_tail(file, type, loaded.events);
+    loaded.warning = fmt::format("only the first {} of {} events can be read: the writer was killed while it wrote",
+                                 loaded.events.size(), stored);
 }
 
 } // namespace
 
+/// Whole chunks go to /events and are never touched again: a compressed chunk that is written again moves, and a writer
+/// killed at that moment would leave neither version. The events of the last, partial chunk wait in /tail, in place and
+/// not compressed, until the chunk is full or the file is closed.
 struct TraceShard::File {
     ShardFile file;
     h5::Type type;
     h5::Dataset events;
+    h5::Dataset tail;
+    std::vector<Event> waiting; ///< what /tail holds
     std::uint64_t written = 0;
 
     explicit File(std::filesystem::path const& path) : file(path, ShardFile::Existing::replace) {}
 
     void start(ShardInfo const& info) {
         type = event_type();
+        auto const packed_type = packed(type);
         write_info(file.id(), info);
-        events = h5::make_dataset(file.id(), "events", packed(type), {.chunk_rows = chunk_rows});
+        events = h5::make_dataset(file.id(), "events", packed_type, {.chunk_rows = chunk_rows});
         h5::set_text(events, "units", "start_ns=ns; duration_ns=ns; useful_ns=ns; bytes=B");
         h5::set_text(events, "names", "kind=" + h5::joined_names(trace::kind_names));
+        tail = h5::make_fixed_dataset(file.id(), "tail", packed_type, chunk_rows);
+        describe_tail();
+    }
+
+    void describe_tail() const {
+        h5::set<std::uint64_t>(tail, "first_row", h5::rows(events));
+        h5::set<std::uint64_t>(tail, "rows", waiting.size());
+    }
+
+    void append(std::span<Event const> more) {
+        auto from = waiting.size();
+        waiting.insert(waiting.end(), more.begin(), more.end());
+        if (auto const whole = waiting.size() / chunk_rows * chunk_rows; whole > 0) {
+            h5::append(events, type, waiting.data(), whole);
+            h5::check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "flush the file"); // before /tail is written over
+            waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(whole));
+            from = 0;
+        }
+        h5::write_rows(tail, type, waiting.data() + from, {from, waiting.size() - from});
+        describe_tail();
+    }
+
+    void finish() {
+        h5::append(events, type, waiting.data(), waiting.size());
+        h5::check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "flush the file");
+        tail = {};
+        h5::check(H5Ldelete(file.id(), "tail", H5P_DEFAULT), "remove the tail");
     }
 };
 
 TraceShard::TraceShard(std::filesystem::path const& file, ShardInfo const& info) : file_(std::make_unique<File>(file)) {
-    file_->file.change(0, [&] { file_->start(info); });
+    auto const bytes = chunk_rows * sizeof(Event);
+    file_->file.change(bytes, [&] { file_->start(info); });
 }
 
-TraceShard::~TraceShard() = default;
+TraceShard::~TraceShard() {
+    try {
+        file_->file.change(file_->waiting.size() * sizeof(Event), [&] { file_->finish(); });
+    } catch (base::SystemError const&) { // the tail stays where it is, and read_trace_shard finds it there
+    }
+}
 
 void TraceShard::append(std::span<Event const> events) {
-    // The last chunk is written again with every batch.
     auto const bytes = (events.size() + chunk_rows) * sizeof(Event);
-    file_->file.change(bytes, [&] { h5::append(file_->events, file_->type, events.data(), events.size()); });
+    file_->file.change(bytes, [&] { file_->append(events); });
     file_->written += events.size();
 }
 
@@ -111,7 +184,9 @@ LoadedTrace read_trace_shard(std::filesystem::path const& file) {
     return h5::reading(file, [&] {
         auto const opened = h5::open_to_read(file);
         h5::check_schema(file, opened, format);
-        return LoadedTrace{read_info(opened), read_events(opened)};
+        LoadedTrace loaded{read_info(opened), {}, {}};
+        read_events(opened, loaded);
+        return loaded;
     });
 }
 

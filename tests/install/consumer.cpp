@@ -42,7 +42,7 @@ int main() {
     pool.add({{.bytes = root}});
 
     pool.run([&] {
-        while (!pool.status().is_dry && !pool.has_failed()) pool.wait(std::chrono::milliseconds(1));
+        while (!pool.status().is_dry && !pool.failure()) pool.wait(std::chrono::milliseconds(1));
     });
 
     auto const counts = pool.harvest(0).counts;

@@ -51,7 +51,7 @@ struct RunRecord {
     std::string config;             ///< the whole merged experiment, YAML
     std::string problem_kind;
     search::ProblemInfo info;
-    search::Counts counts;          ///< totals of the run
+    search::Counts counts;          ///< totals of the run; read back as zeros where there are none yet
     std::vector<search::ResultRecord> results;  ///< in the order of their discovery
     std::vector<base::ProgressRecord> progress;
     std::vector<Execution> executions;

@@ -24,7 +24,7 @@ struct ShardInfo {
 };
 
 /// The events of one rank: /events, a plain compound table, flushed with every batch, so that a killed writer leaves a
-/// readable file. Used by one thread.
+/// readable file. While it is written, and after a kill, the last 4095 events at most are in /tail. Used by one thread.
 class TraceShard {
 public:
     /// Throws SystemError if the file cannot be made.
@@ -36,6 +36,7 @@ public:
     /// Throws SystemError, e.g. when the disk is full.
     void append(std::span<trace::Event const> events);
     [[nodiscard]] std::uint64_t events() const;
+    /// Throws SystemError.
     void set_clock_offset(std::int64_t offset_ns);
 
 private:
@@ -46,19 +47,22 @@ private:
 struct LoadedTrace {
     ShardInfo info;
     std::vector<trace::Event> events;
+    std::string warning;        ///< says so if a killed writer damaged the end, which is then left out
 };
 /// Throws InputError if the file is missing or no shard.
 [[nodiscard]] LoadedTrace read_trace_shard(std::filesystem::path const& file);
 
-/// Records emitted by one rank for the next stage. Appended records count only up to a committed length.
+/// Records emitted by one rank for the next stage. Appended records count only up to a committed length. Used by one
+/// thread.
 class EmitShard {
 public:
+    /// Throws SystemError if the file exists or cannot be made.
     explicit EmitShard(std::filesystem::path const& file);
     ~EmitShard();
     EmitShard(EmitShard const&) = delete;
     EmitShard& operator=(EmitShard const&) = delete;
 
-    /// Returns the length after it, in records; flushed.
+    /// Returns the length after it, in records; synced to disk. Throws SystemError.
     std::uint64_t append(std::span<search::EmitRecord const> records);
 
 private:
@@ -66,7 +70,7 @@ private:
     std::unique_ptr<File> file_;
 };
 
-/// The first `records` records. Throws InputError naming the file if it is missing or shorter.
+/// The first `records` records. Throws InputError naming the file if it is missing, damaged or shorter.
 [[nodiscard]] std::vector<search::EmitRecord> read_emit_shard(std::filesystem::path const& file, std::uint64_t records);
 
 } // namespace espalier::store
