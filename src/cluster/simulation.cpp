@@ -50,12 +50,13 @@ public:
             Conductor::Options{options.cluster, options.limits, static_cast<std::size_t>(options.ranks)});
     }
 
-    SimulationReport run() {
+    SimulationReport run(std::optional<RunState> resumed) {
         for (auto& r : ranks_) {
             r.agent->start(0);
             flush(r, 0);
         }
-        conductor_->start(0);
+        if (resumed) conductor_->resume(std::move(*resumed), 0);
+        else conductor_->start(0);
         schedule_wake(ranks_[0], 0);
         while (!conductor_->is_finished() && !events_.empty()) step();
         return report();
@@ -168,8 +169,9 @@ private:
 
 } // namespace
 
-SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options, Journal& journal) {
-    return Simulation(problem, options, journal).run();
+SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options, Journal& journal,
+                          std::optional<RunState> resumed) {
+    return Simulation(problem, options, journal).run(std::move(resumed));
 }
 
 SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options) {

@@ -45,7 +45,15 @@ bool try_reserve(int fd, std::uint64_t at, std::size_t bytes) {
 ShardFile::ShardFile(std::filesystem::path const& file, Existing existing)
     : path_(file), file_(create(file, existing)) {}
 
-ShardFile::~ShardFile() = default;
+ShardFile::~ShardFile() {
+    hsize_t end = 0;
+    auto const is_known = failure_.empty() && H5Fget_filesize(file_, &end) >= 0;
+    file_ = {};
+    std::error_code error;
+    auto const size = std::filesystem::file_size(path_, error);
+    // Gives back what was reserved beyond the end.
+    if (is_known && !error && size > end) std::filesystem::resize_file(path_, end, error);
+}
 
 int ShardFile::descriptor() const {
     void* handle = nullptr;
@@ -53,7 +61,7 @@ int ShardFile::descriptor() const {
     return *static_cast<int*>(handle);
 }
 
-/// Needed each time, because a flush cuts the file to its HDF5 data.
+/// Needed each time, because a flush may cut the file to its HDF5 data.
 void ShardFile::reserve(std::size_t bytes) {
     hsize_t end = 0;
     h5::check(H5Fget_filesize(file_, &end), "ask for the file size");

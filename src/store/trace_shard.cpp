@@ -89,6 +89,7 @@ void add_tail(hid_t file, h5::Type const& type, std::vector<Event>& events) {
     std::vector<Event> tail(h5::rows(data));
     h5::read_rows(data, type, tail.data(), {.count = tail.size()});
     auto const first = h5::get<std::uint64_t>(data, "first_row");
+    if (first > events.size()) return; // there would be a gap
     auto const count = std::min<std::uint64_t>(h5::get<std::uint64_t>(data, "rows"), tail.size());
     for (std::uint64_t i = 0; i < count; ++i)
         if (first + i >= events.size() && is_written(tail[i])) events.push_back(tail[i]);
@@ -99,7 +100,8 @@ void read_events(hid_t file, LoadedTrace& loaded) {
     auto const data = h5::open_dataset(file, "events");
     auto const stored = h5::rows(data);
     loaded.events = read_chunks(data, type);
-    if (loaded.events.size() == stored) return add_tail(file, type, loaded.events);
+    add_tail(file, type, loaded.events);
+    if (loaded.events.size() >= stored) return;
     loaded.warning = fmt::format("only the first {} of {} events can be read: the writer was killed while it wrote",
                                  loaded.events.size(), stored);
 }

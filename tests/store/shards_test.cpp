@@ -121,33 +121,41 @@ TEST(TraceShard, small_batches_do_not_waste_space) {
     EXPECT_LT(fs::file_size(in_parts), 3 * fs::file_size(at_once) + 100'000);
 }
 
-TEST(TraceShard, a_killed_writer_leaves_a_readable_file) {
-    for (int round = 0; round < 10; ++round) {
+/// Appends batches until it is killed.
+[[noreturn]] void append_for_ever(fs::path const& file, int ready) {
+    TraceShard shard(file, samples::shard_info());
+    auto const all = samples::events(70'000);
+    for (std::size_t i = 0; i < all.size(); i += 700) {
+        shard.append(std::span(all).subspan(i, 700));
+        if (i == 0 && ::write(ready, "x", 1) != 1) ::_exit(1);
+    }
+    while (true) ::pause();
+}
+
+TEST(TraceShard, a_writer_killed_at_any_time_leaves_a_readable_file) {
+    for (int round = 0; round < 20; ++round) {
         TemporaryFolder const folder;
         auto const file = folder.path() / "shard.h5";
         int ready[2];
         ASSERT_EQ(::pipe(ready), 0);
         auto const child = ::fork();
-        if (child == 0) {
-            TraceShard shard(file, samples::shard_info());
-            shard.append(samples::events(1000));
-            auto const sent = ::write(ready[1], "x", 1);
-            ::pause();
-            ::_exit(static_cast<int>(sent));
-        }
+        if (child == 0) append_for_ever(file, ready[1]);
         char byte = 0;
         ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+        ::usleep(static_cast<unsigned>(round) * 1501);
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
         ::close(ready[0]);
         ::close(ready[1]);
 
-        expect_samples(file, 1000);
+        auto const loaded = read_trace_shard(file);
+        ASSERT_GE(loaded.events.size(), 700);
+        expect_samples(file, loaded.events.size());
     }
 }
 
 TEST(TraceShard, a_full_disk_leaves_what_was_written) {
-    SmallDisk const disk("600k");
+    SmallDisk const disk("900k");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "shard.h5";
     std::uint64_t written = 0;
@@ -163,7 +171,7 @@ TEST(TraceShard, a_full_disk_leaves_what_was_written) {
 }
 
 TEST(TraceShard, a_full_disk_that_cannot_reserve_leaves_what_was_written) {
-    SmallDisk const disk("600k");
+    SmallDisk const disk("900k");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "shard.h5";
     std::uint64_t written = 0;
@@ -182,7 +190,7 @@ TEST(TraceShard, a_limit_on_file_sizes_leaves_what_was_written) {
     auto const file = folder.path() / "shard.h5";
     std::uint64_t written = 0;
     {
-        FileSizeLimit const limit(600'000);
+        FileSizeLimit const limit(900'000);
         TraceShard shard(file, samples::shard_info());
         written = fill(shard);
         EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(1)); }),

@@ -37,7 +37,9 @@ struct SimulationReport {
 
 /// Any number of ranks with one worker each, in one thread and in virtual time: the same Agent, Hub, Link and Conductor as a
 /// real run, real nodes of the problem, but time is counted and not spent. Deterministic.
-[[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options, Journal& journal);
 [[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options);
+/// The same, with checkpoints in a journal, from the beginning or from an earlier state.
+[[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options, Journal& journal,
+                                        std::optional<RunState> resumed = std::nullopt);
 
 } // namespace espalier::cluster

@@ -65,7 +65,8 @@ template <SearchProblem P>
 void TaskPool<P>::work(int index) {
     Worker worker(*this, index);
     if (index >= options_.threads) return serve(worker);
-    auto const batch = options_.verify_services > 0 ? ~std::size_t{0} : options_.verify_batch;
+    auto const full = Bounded<P> ? 1 : options_.verify_batch;      // a better incumbent is worth more than a full batch
+    auto const batch = options_.verify_services > 0 ? ~std::size_t{0} : full;
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         if (verify_.size.load(std::memory_order_relaxed) >= batch && verify_some(worker, batch)) continue;
         if (take_own(worker) || (options_.is_stealing && steal(worker))) run_chunk(worker);

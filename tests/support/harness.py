@@ -1,0 +1,282 @@
+"""What the end-to-end tests share: experiments, jobs that are started, watched, signalled and always cleaned up, and the
+published counts.
+
+Environment: ESPALIER is the executable, MPIEXEC the launcher (default `mpiexec`), ESPALIER_TEST_GRANULARITY how slow nodes are in
+tests that need time to disturb a run (default 50: T1 takes about 5 CPU seconds; instrumented builds want less).
+A script of tests ends with `harness.main()`, which returns 77 if every test was skipped.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+from pathlib import Path
+from typing import Callable, NamedTuple, Optional
+
+ESPALIER = os.environ.get("ESPALIER", "espalier")
+MPIEXEC = os.environ.get("MPIEXEC", "mpiexec")
+GRANULARITY = int(os.environ.get("ESPALIER_TEST_GRANULARITY", "50"))
+TIMEOUT_S = 150     # of one process; a hang is then a failure that says what the process printed
+SKIPPED = 77        # CTest's SKIP_RETURN_CODE
+JOB_VARIABLE = "ESPALIER_TEST_JOB"      # marks every process that a Job started, however deep
+
+DONE, FAILURE, USAGE, INVALID_INPUT, RESUMABLE = 0, 1, 2, 3, 85
+
+# Leases so short that a test can wait for one, and a state on disk that is never older than a moment.
+SHORT_LEASE = ["--set", "cluster.lease=1s", "--set", "cluster.commit=200ms"]
+EAGER_CHECKPOINTS = ["--set", "cluster.checkpoint=300ms", "--set", "cluster.commit=200ms"]
+
+
+class Tree(NamedTuple):
+    nodes: int
+    leaves: int
+    depth: int
+
+
+# Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006), and the sample_trees.sh of UTS 2.1.
+PUBLISHED = {"T1": Tree(4130071, 3305118, 10), "T3": Tree(4112897, 3599034, 1572)}
+
+
+def launcher(ranks: int, *, isolated: bool = False) -> list[str]:
+    """The mpiexec command; `isolated` gives each rank its own proxy, as on nodes of its own, so that one can die alone."""
+    if not isolated:
+        return [MPIEXEC, "-n", str(ranks)]
+    hosts = ",".join(f"n{rank}" for rank in range(ranks))
+    return [MPIEXEC, "-launcher", "fork", "-hosts", hosts, "-disable-auto-cleanup", "-n", str(ranks)]
+
+
+def environment(extra: Optional[dict] = None) -> dict:
+    """Without what an outer MPI or Slurm job, or a user's taste, would tell the program."""
+    taken = ("PMI_", "PMIX_", "SLURM_", "OMPI_", "HYDI_", "MPI_", "NO_COLOR", "OMP_")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(taken)}
+    return {**clean, **(extra or {})}
+
+
+def processes_of(job: str) -> dict[int, dict[str, str]]:
+    """The living processes with the job's mark: pid -> environment."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            variables = dict(item.split("=", 1) for item in (entry / "environ").read_text(errors="replace").split("\0") if "=" in item)
+            is_zombie = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            continue        # gone meanwhile, or another user's
+        if variables.get(JOB_VARIABLE) == job and not is_zombie:
+            found[int(entry.name)] = variables
+    return found
+
+
+class Job:
+    """A command that runs in the background; stdout and stderr go to files that can be read meanwhile.
+
+    All signals go to processes that this object started, by their pid. `end()` leaves none of them.
+    """
+
+    def __init__(self, command: list, *, folder: Path, cwd: Optional[Path] = None, env: Optional[dict] = None):
+        self.command = [str(part) for part in command]
+        self.id = uuid.uuid4().hex
+        self._stdout, self._stderr = folder / f"{self.id}.out", folder / f"{self.id}.err"
+        with open(self._stdout, "wb") as out, open(self._stderr, "wb") as err:
+            self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+                                             env={**environment(env), JOB_VARIABLE: self.id}, start_new_session=True)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def stdout(self) -> str:
+        return self._stdout.read_text(errors="replace")
+
+    @property
+    def stderr(self) -> str:
+        return self._stderr.read_text(errors="replace")
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def ranks(self) -> dict[int, int]:
+        """rank -> pid of the ranks that live."""
+        name = Path(shutil.which(ESPALIER) or ESPALIER).name
+        found = {}
+        for pid, variables in processes_of(self.id).items():
+            try:
+                is_rank = Path(f"/proc/{pid}/comm").read_text().strip() == name[:15]
+            except OSError:
+                continue
+            if is_rank and "PMI_RANK" in variables:
+                found[int(variables["PMI_RANK"])] = pid
+        return found
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the process that was started: under MPI that is mpiexec, which forwards it."""
+        if self.is_running:
+            os.kill(self.pid, number)
+
+    def wait(self, timeout_s: float = TIMEOUT_S) -> int:
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {timeout_s} s: {self.describe()}") from None
+
+    def until(self, condition: Callable[[], object], what: str, timeout_s: float = 60):
+        """Polls until the condition is true and returns its value; a run that ends before has been too short for the test."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            was_running = self.is_running
+            value = condition()
+            if value:
+                return value
+            if not was_running:
+                raise AssertionError(f"ended before {what}: {self.describe()}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not after {timeout_s} s: {what}: {self.describe()}")
+            time.sleep(0.05)
+
+    def until_says(self, text: str, timeout_s: float = 60) -> None:
+        self.until(lambda: text in self.stderr, f"saying {text!r}", timeout_s)
+
+    def until_searching(self) -> None:
+        """The first line of progress is printed some 0.3 s after the start, when nodes have been counted."""
+        self.until(lambda: re.search(r"[1-9][\d.]* ?[kM]? nodes \|", self.stderr), "showing progress")
+
+    def kill_everything(self) -> None:
+        """kill -9 of the launcher, its proxies and all ranks, as when a machine loses power."""
+        deadline = time.monotonic() + 30
+        while (pids := processes_of(self.id)) and time.monotonic() < deadline:
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.02)
+        self._process.wait(30)
+
+    def end(self) -> None:
+        self.kill_everything()
+
+    def describe(self) -> str:
+        return f"{' '.join(self.command)}\n--- exit code {self._process.poll()}, stdout:\n{self.stdout}\n--- stderr:\n{self.stderr}"
+
+
+class Result(NamedTuple):
+    """A command that has ended."""
+    code: int
+    stdout: str
+    stderr: str
+    text: str       # all of it, for messages of failed tests
+
+    @property
+    def json(self):
+        try:
+            return json.loads(self.stdout)
+        except json.JSONDecodeError as error:
+            raise AssertionError(f"stdout is no JSON ({error}): {self.text}") from None
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Path -> content hash of all files in a folder: equal before and after means that nothing was overwritten."""
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, in which it runs programs; everything is gone afterwards."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="espalier-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self._logs = self.folder / ".logs"
+        self._logs.mkdir()
+
+    def file(self, name: str, content: str) -> Path:
+        path = self.folder / name
+        path.write_text(content)
+        return path
+
+    def experiment(self, tree: str = "T1", *, granularity: int = 1, name: str = "experiment.yaml") -> Path:
+        return self.file(name, f"problem: {{kind: uts, tree: {tree}, granularity: {granularity}}}\nresults: {{path: run}}\n")
+
+    def start(self, *command, env: Optional[dict] = None) -> Job:
+        job = Job(list(command), folder=self._logs, cwd=self.folder, env=env)
+        self.addCleanup(job.end)
+        return job
+
+    def finished(self, job: Job) -> Result:
+        code = job.wait()
+        return Result(code, job.stdout, job.stderr, job.describe())
+
+    def espalier(self, *arguments, env: Optional[dict] = None) -> Result:
+        return self.finished(self.start(ESPALIER, *arguments, env=env))
+
+    def search(self, experiment: Path, *arguments, ranks: int = 1, threads: int = 1, isolated: bool = False) -> Job:
+        """Starts a search with --json; one rank is one process without launcher, unless it is isolated."""
+        prefix = launcher(ranks, isolated=isolated) if ranks > 1 or isolated else []
+        return self.start(*prefix, ESPALIER, "search", experiment, "--json", "--threads", threads, *arguments)
+
+    def show(self, run: str = "run") -> dict:
+        result = self.espalier("show", run, "--json")
+        self.assertEqual(result.code, 0, result.text)
+        return result.json
+
+    def status(self, run: str = "run") -> tuple[int, str]:
+        result = self.espalier("show", run, "--status")
+        return result.code, result.stdout.strip()
+
+    def nodes_on_disk(self, run: str = "run") -> int:
+        """What a kill -9 would leave; 0 before the run's first file."""
+        result = self.espalier("show", run, "--json")
+        return result.json["nodes"] if result.code == 0 else 0
+
+    def has_checkpoint(self, run: str = "run") -> bool:
+        return (self.folder / run / "checkpoint.h5").exists()
+
+    def expect_exact(self, summary: dict, tree: str, context: str = "") -> None:
+        counts = summary.get("uts", {})
+        self.assertEqual(Tree(counts.get("nodes"), counts.get("leaves"), counts.get("depth")), PUBLISHED[tree], f"{summary}\n{context}")
+        self.assertEqual(summary["nodes"], PUBLISHED[tree].nodes, context)
+        self.assertEqual(summary["funnel"], {"leaf": PUBLISHED[tree].leaves}, context)
+
+    def expect_complete(self, tree: str, job: Optional[Job] = None, run: str = "run") -> dict:
+        """The run in the folder is finished and exact, for `show`, for job scripts, and in what the job printed."""
+        context = job.describe() if job else ""
+        summary = self.show(run)
+        self.assertEqual((summary["stop_reason"], summary["exit_code"]), ("complete", DONE), context)
+        self.expect_exact(summary, tree, context)
+        self.assertEqual(self.status(run), (DONE, "complete"), context)
+        if job:
+            self.assertEqual(self.finished(job).json["uts"], summary["uts"], context)
+        return summary
+
+    def expect_stopped(self, word: str, run: str = "run", context: str = "") -> dict:
+        """The run in the folder was stopped for this reason and can go on."""
+        self.assertEqual(self.status(run), (RESUMABLE, word), context)
+        summary = self.show(run)
+        self.assertEqual((summary["stop_reason"], summary["exit_code"]), (word, RESUMABLE), context)
+        return summary
+
+    def expect_refused(self, result: Result, *words: str, code: int = INVALID_INPUT) -> None:
+        """A clear message on stderr and the documented exit code; nothing on stdout."""
+        self.assertEqual(result.code, code, result.text)
+        for word in words:
+            self.assertIn(word, result.stderr, result.text)
+        self.assertEqual(result.stdout, "", result.text)
+
+
+def main() -> None:
+    """unittest.main with CTest's way of saying that everything was skipped."""
+    outcome = unittest.main(module="__main__", exit=False, verbosity=2).result
+    if not outcome.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if outcome.testsRun > 0 and len(outcome.skipped) == outcome.testsRun else 0)
