@@ -37,14 +37,18 @@ Json funnel_json(store::RunRecord const& record) {
     return funnel;
 }
 
-std::string line(std::string_view label, std::string const& value) { return fmt::format("  {:<11} {}\n", label, value); }
+std::string line(std::string_view label, std::string const& value) {
+    return fmt::format("  {:<11} {}\n", label, value);
+}
 
 std::string funnel_text(store::RunRecord const& record) {
     std::string text;
     for (std::size_t i = 0; i < record.info.reasons.size(); ++i) {
-        auto const share = record.counts.nodes > 0 ? 100.0 * static_cast<double>(record.counts.funnel[i]) / static_cast<double>(record.counts.nodes) : 0;
-        text += line(i == 0 ? "funnel" : "",
-                     fmt::format("{:<12} {:>15}  {:5.1f} %", record.info.reasons[i], base::grouped(record.counts.funnel[i]), share));
+        auto const share = record.counts.nodes > 0 ? 100.0 * static_cast<double>(record.counts.funnel[i]) /
+                                                         static_cast<double>(record.counts.nodes)
+                                                   : 0;
+        text += line(i == 0 ? "funnel" : "", fmt::format("{:<12} {:>15}  {:5.1f} %", record.info.reasons[i],
+                                                         base::grouped(record.counts.funnel[i]), share));
     }
     return text;
 }
@@ -58,22 +62,38 @@ std::string counters_text(store::RunRecord const& record) {
 
 std::string execution_text(store::Execution const& execution) {
     auto const lost = execution.lost_ranks > 0 ? fmt::format(", {} lost", execution.lost_ranks) : std::string();
-    auto const cost = execution.cpu_seconds > 0 ? fmt::format(", {:.1f} CPU s, peak {}", execution.cpu_seconds,
-                                                              base::human_bytes(static_cast<double>(execution.peak_rss_bytes)))
-                                                : std::string();
-    return fmt::format("{}  {} rank{} x {} thread{}{}  {}{}  {}", execution.started_utc, execution.ranks, execution.ranks == 1 ? "" : "s",
-                       execution.threads, execution.threads == 1 ? "" : "s", lost, base::human_duration(execution.seconds), cost,
-                       execution.stop_reason);
+    auto const cost = execution.cpu_seconds > 0
+                          ? fmt::format(", {:.1f} CPU s, peak {}", execution.cpu_seconds,
+                                        base::human_bytes(static_cast<double>(execution.peak_rss_bytes)))
+                          : std::string();
+    return fmt::format("{}  {} rank{} x {} thread{}{}  {}{}  {}", execution.started_utc, execution.ranks,
+                       execution.ranks == 1 ? "" : "s", execution.threads, execution.threads == 1 ? "" : "s", lost,
+                       base::human_duration(execution.seconds), cost, execution.stop_reason);
+}
+
+/// Without a shared file system shards stay where they were written; whoever looks is told which.
+std::vector<std::string> missing_shards(RunSummary const& summary) {
+    std::vector<std::string> missing;
+    for (auto const& execution : summary.record.executions)
+        for (std::uint32_t rank = 0; rank < execution.trace_shards; ++rank) {
+            auto const name = store::trace_shard_name(execution.segment, static_cast<int>(rank));
+            if (!std::filesystem::exists(summary.folder / name)) missing.push_back(name.string());
+        }
+    return missing;
 }
 
 } // namespace
 
 RunSummary load_summary(std::filesystem::path const& folder) {
     if (!std::filesystem::is_directory(folder))
-        throw base::InputError("{}: not a run folder (there is no such folder): name the folder that results.path gave", folder.string());
+        throw base::InputError("{}: not a run folder (there is no such folder): name the folder that results.path gave",
+                               folder.string());
     if (!std::filesystem::exists(folder / "run.h5"))
-        throw base::InputError("{}: not a run folder (it has no run.h5): name the folder that results.path gave", folder.string());
-    return {folder, store::read_run(folder / "run.h5"), store::is_being_written(folder)};
+        throw base::InputError("{}: not a run folder (it has no run.h5): name the folder that results.path gave",
+                               folder.string());
+    RunSummary summary{folder, store::read_run(folder / "run.h5"), store::is_being_written(folder), {}};
+    summary.missing = missing_shards(summary);
+    return summary;
 }
 
 std::string status_word(RunSummary const& summary) {
@@ -83,7 +103,8 @@ std::string status_word(RunSummary const& summary) {
 
 int status_code(RunSummary const& summary) {
     auto const word = status_word(summary);
-    return word == "running" || word == "interrupted" ? static_cast<int>(base::ExitCode::resumable) : summary.record.exit_code;
+    return word == "running" || word == "interrupted" ? static_cast<int>(base::ExitCode::resumable)
+                                                      : summary.record.exit_code;
 }
 
 Json summary_json(RunSummary const& summary) {
@@ -108,6 +129,7 @@ Json summary_json(RunSummary const& summary) {
             {"stage", record.stage},
             {"executions", record.executions.size()},
             {"trace_events", last.trace_events},
+            {"missing_shards", summary.missing},
             {"version", last.version},
             {"commit", last.commit},
             {"run", summary.folder.string()}};
@@ -124,6 +146,11 @@ std::string summary_text(RunSummary const& summary) {
     text += line("time", fmt::format("{}, {:.1f} CPU s", base::human_duration(sum.seconds), sum.cpu_seconds));
     for (std::size_t i = 0; i < record.executions.size(); ++i)
         text += line(i == 0 ? "executions" : "", execution_text(record.executions[i]));
+    if (!summary.missing.empty())
+        text +=
+            line("missing",
+                 fmt::format("{} trace shard{}, first {}: fetch from the ranks' own disks, or do without",
+                             summary.missing.size(), summary.missing.size() == 1 ? "" : "s", summary.missing.front()));
     if (status_code(summary) == static_cast<int>(base::ExitCode::resumable) && !summary.is_live)
         text += line("next", "the same command goes on from the last checkpoint");
     return text;

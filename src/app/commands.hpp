@@ -10,8 +10,8 @@ namespace espalier::app {
 
 struct SearchArguments {
     std::string experiment;
-    std::vector<std::string> set;       ///< key=value
-    std::string max_time;               ///< empty: not given
+    std::vector<std::string> set; ///< key=value
+    std::string max_time;         ///< empty: not given
     std::string max_nodes;
     std::string threads;
     std::string seed;

@@ -20,15 +20,20 @@ struct Arguments {
     bool json = false;
 };
 
-constexpr auto exit_codes = "Exit codes: 0 done, 1 failure, 2 usage, 3 invalid input, 4 verification failed, 5 nothing found,\n"
-                            "6 a comparison failed, 85 stopped at a limit or signal (the same command goes on)";
+constexpr auto exit_codes =
+    "Exit codes: 0 done, 1 failure, 2 usage, 3 invalid input, 4 verification failed, 5 nothing found,\n"
+    "6 a comparison failed, 85 stopped at a limit or signal (the same command goes on)";
 
 void add_search(CLI::App& app, Arguments& arguments) {
     auto& search = arguments.search;
-    auto* command = app.add_subcommand("search", "Search what an experiment file describes; the same command again goes on with a stopped run");
+    auto* command = app.add_subcommand(
+        "search", "Search what an experiment file describes; the same command again goes on with a stopped run");
     command->add_option("experiment", search.experiment, "Experiment file (YAML)")->required();
-    command->add_option("--set", search.set, "Override a key, e.g. --set search.threads=2 (repeatable)")->type_name("KEY=VALUE")->take_all();
-    command->add_option("--max-time", search.max_time, "Stop after this time, e.g. 10m or 3h50m; resumable")->type_name("TIME");
+    command->add_option("--set", search.set, "Override a key, e.g. --set search.threads=2 (repeatable)")
+        ->type_name("KEY=VALUE")
+        ->take_all();
+    command->add_option("--max-time", search.max_time, "Stop after this time, e.g. 10m or 3h50m; resumable")
+        ->type_name("TIME");
     command->add_option("--max-nodes", search.max_nodes, "Stop after about so many nodes; resumable")->type_name("N");
     command->add_option("--threads", search.threads, "Working threads a rank, or auto")->type_name("N");
     command->add_option("--seed", search.seed, "Seed of everything random")->type_name("N");
@@ -37,11 +42,17 @@ void add_search(CLI::App& app, Arguments& arguments) {
     command->add_flag("--dry-run", search.dry_run, "Check everything, say what would be done, and do nothing");
     command->add_flag("--print-config", search.print_config, "Print the merged experiment and do nothing");
     command->add_flag("--json", search.json, "Print the summary as JSON");
-    command->add_flag_callback("-v,--verbose", [&search] { search.log.level = base::log::Level::verbose; }, "More messages, from all ranks");
-    command->add_flag_callback("-q,--quiet", [&search] { search.log.level = base::log::Level::quiet; }, "No progress, only warnings and errors");
-    std::map<std::string, base::log::Color> const colors{
-        {"auto", base::log::Color::automatic}, {"always", base::log::Color::always}, {"never", base::log::Color::never}};
-    command->add_option("--color", search.log.color, "auto, always or never (NO_COLOR counts too)")->transform(CLI::CheckedTransformer(colors))->type_name("WHEN");
+    command->add_flag_callback(
+        "-v,--verbose", [&search] { search.log.level = base::log::Level::verbose; }, "More messages, from all ranks");
+    command->add_flag_callback(
+        "-q,--quiet", [&search] { search.log.level = base::log::Level::quiet; },
+        "No progress, only warnings and errors");
+    std::map<std::string, base::log::Color> const colors{{"auto", base::log::Color::automatic},
+                                                         {"always", base::log::Color::always},
+                                                         {"never", base::log::Color::never}};
+    command->add_option("--color", search.log.color, "auto, always or never (NO_COLOR counts too)")
+        ->transform(CLI::CheckedTransformer(colors))
+        ->type_name("WHEN");
     command->footer("Examples:\n  espalier search config/uts-t1.yaml\n"
                     "  mpiexec -n 4 espalier search config/uts-t1.yaml --set search.threads=2 --max-time 10m\n"
                     "Signals: USR1 writes a checkpoint, TERM and INT write one and stop.");
@@ -75,7 +86,8 @@ std::string joined(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Espalier finds better tensor programs by pruned tree search, on a laptop or on a supercomputer.", "espalier");
+    CLI::App app("Espalier finds better tensor programs by pruned tree search, on a laptop or on a supercomputer.",
+                 "espalier");
     Arguments arguments;
     app.add_flag("--version", arguments.wants_version, "Print versions of the program and its libraries");
     app.add_flag("--json", arguments.json, "With --version: as JSON");

@@ -68,8 +68,9 @@ int threads_of(config::RunConfig const& config, cluster::Communicator const& com
     auto const sharing = comm.ranks_sharing_cores();
     auto const threads = config.search.threads > 0 ? config.search.threads : std::max(1, cores / sharing);
     if (threads * sharing > cores && (comm.rank().value == 0 || config.search.threads > 0))
-        base::log::note("{} rank{} x {} thread{} share {} core{} ({}): they will take turns", sharing, sharing == 1 ? "" : "s", threads,
-                        threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s", base::affinity_text());
+        base::log::note("{} rank{} x {} thread{} share {} core{} ({}): they will take turns", sharing,
+                        sharing == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
+                        base::affinity_text());
     return threads;
 }
 
@@ -79,7 +80,8 @@ std::uint64_t memory_limit(config::MemoryLimit const& limit, cluster::Communicat
     return static_cast<std::uint64_t>(limit.fraction * share);
 }
 
-cluster::SearchOptions search_options(config::RunConfig const& config, cluster::Communicator const& comm, SearchArguments const& arguments) {
+cluster::SearchOptions search_options(config::RunConfig const& config, cluster::Communicator const& comm,
+                                      SearchArguments const& arguments) {
     auto const& c = config.cluster;
     return {.cluster = {.policy = static_cast<cluster::PolicyKind>(c.policy),
                         .budget_ns = c.budget.count(),
@@ -98,8 +100,8 @@ cluster::SearchOptions search_options(config::RunConfig const& config, cluster::
             .is_terminal = isatty(STDERR_FILENO) != 0};
 }
 
-store::RunRecord new_record(config::RunConfig const& config, search::ProblemInfo const& info, cluster::Communicator const& comm,
-                            SearchArguments const& arguments) {
+store::RunRecord new_record(config::RunConfig const& config, search::ProblemInfo const& info,
+                            cluster::Communicator const& comm, SearchArguments const& arguments) {
     auto const build = base::build_info();
     store::RunRecord record{.identity = {config::problem_text(config.problem), "", config.search.seed},
                             .config = config::to_yaml(config),
@@ -160,7 +162,11 @@ public:
         auto const problem = problems::make(config.problem);
         auto options = search_options(config, comm_, arguments_);
         options.segment = start.segment;
-        if (journal_) journal_->execution().threads = options.threads;
+        if (journal_) {
+            journal_->execution().threads = options.threads;
+            journal_->execution().segment = start.segment;
+            journal_->execution().trace_shards = config.trace.enabled ? static_cast<std::uint32_t>(comm_.size()) : 0;
+        }
         auto const outcome = cluster::search(*problem, options, comm_, journal_.get());
         lost_ranks_ = outcome.lost_ranks;
         return journal_ ? conclude(outcome, problem->info()) : 0;
@@ -199,7 +205,9 @@ private:
         if (resumed)
             base::log::note("going on with {}: {} nodes are done, {} subtrees are open", config.results.path,
                             base::grouped(resumed->counts.nodes), base::grouped(resumed->open.size()));
-        else base::log::note("{} was left before its first checkpoint: starting from the beginning", config.results.path);
+        else
+            base::log::note("{} was left before its first checkpoint: starting from the beginning",
+                            config.results.path);
     }
     static StartUp print(std::string const& text) {
         fmt::print("{}", text);
@@ -207,24 +215,26 @@ private:
     }
     std::string plan(config::RunConfig const& config) const {
         auto const is_there = std::filesystem::exists(std::filesystem::path(config.results.path) / "run.h5");
-        return fmt::format("would search {} with {} rank{} x {} threads, policy {}, into {} ({})\n", config::problem_text(config.problem),
-                           comm_.size(), comm_.size() == 1 ? "" : "s", threads_of(config, comm_),
-                           std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)],
-                           config.results.path, is_there ? "a run is there: it would go on, if it is the same" : "a new run");
+        return fmt::format(
+            "would search {} with {} rank{} x {} threads, policy {}, into {} ({})\n",
+            config::problem_text(config.problem), comm_.size(), comm_.size() == 1 ? "" : "s", threads_of(config, comm_),
+            std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)],
+            config.results.path, is_there ? "a run is there: it would go on, if it is the same" : "a new run");
     }
     StartUp show_finished(store::RunFolder const& folder) {
         base::log::note("{} is finished; nothing to do (--force starts it again)", folder.path().string());
-        print_summary({folder.path(), *folder.previous(), false}, arguments_.json);
+        print_summary({folder.path(), *folder.previous(), false, {}}, arguments_.json);
         return {.exit_code = folder.previous()->exit_code};
     }
     int conclude(cluster::Outcome const& outcome, search::ProblemInfo const& info) {
         finish(*journal_, outcome, info);
         if (!outcome.error.empty()) base::log::error(outcome.error);
-        analysis::RunSummary const summary{journal_->folder().path(), journal_->record(), false};
+        analysis::RunSummary const summary{journal_->folder().path(), journal_->record(), false, {}};
         print_summary(summary, arguments_.json);
         if (outcome.lost_ranks > 0)
-            base::log::warn("{} of {} ranks were lost; their subtrees were searched by others, and the counts are exact", outcome.lost_ranks,
-                            outcome.ranks);
+            base::log::warn(
+                "{} of {} ranks were lost; their subtrees were searched by others, and the counts are exact",
+                outcome.lost_ranks, outcome.ranks);
         return summary.record.exit_code;
     }
 
@@ -234,13 +244,13 @@ private:
     int lost_ranks_ = 0;
 };
 
-/// After a fault MPI can no longer be trusted: everything is written by now, so flush, wait until it is on its way, and end
-/// all ranks from here.
+/// After a fault MPI can no longer be trusted: everything is written by now, so flush, wait until it is on its way, and
+/// end all ranks from here.
 [[noreturn]] void end_degraded(cluster::Communicator& comm, int code) {
     std::fflush(nullptr);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     comm.abort(code);
-    std::_Exit(code);       // not reached; the compiler does not believe a virtual function
+    std::_Exit(code); // not reached; the compiler does not believe a virtual function
 }
 
 } // namespace

@@ -26,16 +26,18 @@ base::Json version_json() {
             {"openmp", search::openmp_version()},
             {"z3", smt::version()},
             {"hdf5", {{"built", hdf5.built}, {"running", hdf5.running}}},
-            {"cuda", build.has_cuda ? "found by the build; no part of this version uses it yet" : "not found by the build"}};
+            {"cuda",
+             build.has_cuda ? "found by the build; no part of this version uses it yet" : "not found by the build"}};
 }
 
 } // namespace
 
 std::string build_text() {
     auto const v = version_json();
-    return fmt::format("{}, {} {}, {}, OpenMP {}, Z3 {}, HDF5 {}", v["compiler"].get<std::string>(), v["build_type"].get<std::string>(),
-                       v["flags"].get<std::string>(), v["mpi"]["running"].get<std::string>(), v["openmp"].get<int>(),
-                       v["z3"].get<std::string>(), v["hdf5"]["running"].get<std::string>());
+    return fmt::format("{}, {} {}, {}, OpenMP {}, Z3 {}, HDF5 {}", v["compiler"].get<std::string>(),
+                       v["build_type"].get<std::string>(), v["flags"].get<std::string>(),
+                       v["mpi"]["running"].get<std::string>(), v["openmp"].get<int>(), v["z3"].get<std::string>(),
+                       v["hdf5"]["running"].get<std::string>());
 }
 
 int version_command(bool json) {
@@ -45,12 +47,14 @@ int version_command(bool json) {
         return 0;
     }
     fmt::print("espalier {} ({})\n", v["version"].get<std::string>(), v["commit"].get<std::string>());
-    fmt::print("  compiler  {}, {}, {}{}\n", v["compiler"].get<std::string>(), v["build_type"].get<std::string>(), v["flags"].get<std::string>(),
-               v["contracts"].get<bool>() ? ", contracts checked" : "");
-    fmt::print("  MPI       {} (running: {})\n", v["mpi"]["built"].get<std::string>(), v["mpi"]["running"].get<std::string>());
+    fmt::print("  compiler  {}, {}, {}{}\n", v["compiler"].get<std::string>(), v["build_type"].get<std::string>(),
+               v["flags"].get<std::string>(), v["contracts"].get<bool>() ? ", contracts checked" : "");
+    fmt::print("  MPI       {} (running: {})\n", v["mpi"]["built"].get<std::string>(),
+               v["mpi"]["running"].get<std::string>());
     fmt::print("  OpenMP    {}\n", v["openmp"].get<int>());
     fmt::print("  Z3        {}\n", v["z3"].get<std::string>());
-    fmt::print("  HDF5      {} (running: {})\n", v["hdf5"]["built"].get<std::string>(), v["hdf5"]["running"].get<std::string>());
+    fmt::print("  HDF5      {} (running: {})\n", v["hdf5"]["built"].get<std::string>(),
+               v["hdf5"]["running"].get<std::string>());
     fmt::print("  CUDA      {}\n", v["cuda"].get<std::string>());
     return 0;
 }

@@ -1,6 +1,6 @@
 #include "espalier/base/build_info.hpp"
 
-#include "build_config.hpp"     // made by src/cmake/BuildConfig.cmake in the build folder
+#include "build_config.hpp" // made by src/cmake/BuildConfig.cmake in the build folder
 
 namespace espalier::base {
 

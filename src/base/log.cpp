@@ -12,7 +12,8 @@ namespace espalier::base::log {
 namespace {
 
 struct Sink {
-    std::shared_ptr<spdlog::sinks::stderr_color_sink_mt> console = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+    std::shared_ptr<spdlog::sinks::stderr_color_sink_mt> console =
+        std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
     spdlog::logger logger{"espalier", console};
     std::atomic<int> rank{0};
     std::atomic<bool> is_colored{false};
@@ -38,8 +39,10 @@ spdlog::level::level_enum threshold(Options const& options) {
 
 void write(spdlog::level::level_enum level, std::string_view message) {
     auto const rank = sink().rank.load();
-    if (rank == 0) sink().logger.log(level, "{}", message);
-    else sink().logger.log(level, "rank {}: {}", rank, message);
+    if (rank == 0)
+        sink().logger.log(level, "{}", message);
+    else
+        sink().logger.log(level, "rank {}: {}", rank, message);
 }
 
 } // namespace

@@ -10,9 +10,10 @@
 namespace espalier::base {
 
 std::string progress_text(ProgressRecord const& record) {
-    auto text = fmt::format("{} | {} nodes | {} nodes/s | queue {} | idle {}/{} | results {}", human_duration(record.elapsed_s),
-                            human_count(static_cast<double>(record.nodes)), human_count(record.nodes_per_s), record.queued,
-                            record.idle_threads, record.threads, record.results);
+    auto text =
+        fmt::format("{} | {} nodes | {} nodes/s | queue {} | idle {}/{} | results {}", human_duration(record.elapsed_s),
+                    human_count(static_cast<double>(record.nodes)), human_count(record.nodes_per_s), record.queued,
+                    record.idle_threads, record.threads, record.results);
     text += std::isfinite(record.best) ? fmt::format(" | best {:.6g}", record.best) : std::string(" | best -");
     if (record.lost_ranks > 0) text += fmt::format(" | lost ranks {}", record.lost_ranks);
     return text;

@@ -65,7 +65,8 @@ std::uint64_t current_rss_bytes() {
 }
 
 std::uint64_t available_memory_bytes() {
-    auto const machine = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    auto const machine =
+        static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     auto const group = number_in("/sys/fs/cgroup/memory.max");
     return group > 0 && group < machine ? group : machine;
 }

@@ -17,12 +17,12 @@ struct Unit {
 
 constexpr std::uint64_t ns_per_s = 1'000'000'000ull;
 // Longest first in format_duration, so the order matters; `m` and `min` are the same.
-constexpr std::array duration_units{Unit{"d", 86400 * ns_per_s}, Unit{"h", 3600 * ns_per_s}, Unit{"min", 60 * ns_per_s},
-                                    Unit{"m", 60 * ns_per_s},    Unit{"s", ns_per_s},        Unit{"ms", 1'000'000},
-                                    Unit{"us", 1'000},           Unit{"ns", 1}};
-constexpr std::array byte_units{Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},    Unit{"MiB", 1ull << 20},
+constexpr std::array duration_units{
+    Unit{"d", 86400 * ns_per_s}, Unit{"h", 3600 * ns_per_s}, Unit{"min", 60 * ns_per_s}, Unit{"m", 60 * ns_per_s},
+    Unit{"s", ns_per_s},         Unit{"ms", 1'000'000},      Unit{"us", 1'000},          Unit{"ns", 1}};
+constexpr std::array byte_units{Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},      Unit{"MiB", 1ull << 20},
                                 Unit{"KiB", 1ull << 10}, Unit{"TB", 1000000000000ull}, Unit{"GB", 1000000000ull},
-                                Unit{"MB", 1000000ull},  Unit{"kB", 1000ull},        Unit{"B", 1ull}};
+                                Unit{"MB", 1000000ull},  Unit{"kB", 1000ull},          Unit{"B", 1ull}};
 
 template <std::size_t N>
 std::optional<std::uint64_t> unit_size(std::array<Unit, N> const& units, std::string_view name) {
@@ -93,7 +93,8 @@ std::string format_duration(Nanoseconds duration) {
 std::string format_bytes(std::uint64_t bytes) {
     if (bytes > 0)
         for (auto const& unit : byte_units)
-            if (bytes % unit.size == 0 && unit.name.size() == 3) return fmt::format("{}{}", bytes / unit.size, unit.name);
+            if (bytes % unit.size == 0 && unit.name.size() == 3)
+                return fmt::format("{}{}", bytes / unit.size, unit.name);
     return fmt::format("{}B", bytes);
 }
 
@@ -125,7 +126,8 @@ std::string human_count(double count) {
 
 std::string grouped(std::uint64_t value) {
     auto text = std::to_string(value);
-    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), 1, ',');
+    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+        text.insert(static_cast<std::size_t>(at), 1, ',');
     return text;
 }
 

@@ -25,18 +25,20 @@ Link::Options link_options(Agent::Options const& options, base::Rank hub, std::u
 
 } // namespace
 
-Agent::Agent(search::ProblemInfo const& info, search::Pool& pool, Options const& options, Link::EmitSink const& emit_sink,
-             std::int64_t now_ns)
+Agent::Agent(search::ProblemInfo const& info, search::Pool& pool, Options const& options,
+             Link::EmitSink const& emit_sink, std::int64_t now_ns)
     : self_(options.self) {
     auto const& layout = options.layout;
     worker_ = std::make_unique<Link>(pool, link_options(options, layout.hub_of(self_), 0), emit_sink);
-    if (layout.is_leader(self_)) hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.members(self_), 0), now_ns);
+    if (layout.is_leader(self_))
+        hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.members(self_), 0), now_ns);
     if (layout.is_flat()) {
         top_ = hub_.get();
         return;
     }
     if (hub_) uplink_ = std::make_unique<Link>(*hub_, link_options(options, base::Rank{0}, 1));
-    if (self_ == base::Rank{0}) top_hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.groups(), 1), now_ns);
+    if (self_ == base::Rank{0})
+        top_hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.groups(), 1), now_ns);
     top_ = top_hub_.get();
 }
 
@@ -54,8 +56,8 @@ void Agent::on_message(base::Rank from, Message const& message, std::int64_t now
 /// The level and the direction of a message say which role it is for.
 void Agent::dispatch(base::Rank from, Message const& message, std::int64_t now_ns) {
     auto const& body = message.body;
-    bool const is_for_member =
-        std::holds_alternative<Welcome>(body) || std::holds_alternative<Batch>(body) || std::holds_alternative<Order>(body);
+    bool const is_for_member = std::holds_alternative<Welcome>(body) || std::holds_alternative<Batch>(body) ||
+                               std::holds_alternative<Order>(body);
     auto* const link = message.header.level == 0 ? worker_.get() : uplink_.get();
     auto* const hub = message.header.level == 0 ? hub_.get() : top_hub_.get();
     if (is_for_member && link != nullptr) return link->on_message(message, now_ns);
@@ -66,7 +68,10 @@ void Agent::dispatch(base::Rank from, Message const& message, std::int64_t now_n
 void Agent::tick(std::int64_t now_ns) {
     if (top_hub_) top_hub_->tick(now_ns);
     if (hub_) hub_->tick(now_ns);
-    if (uplink_) uplink_->tick(now_ns);
+    if (uplink_) {
+        uplink_->set_cpu_seconds(hub_->cpu_seconds());
+        uplink_->tick(now_ns);
+    }
     worker_->tick(now_ns);
     deliver(now_ns);
 }

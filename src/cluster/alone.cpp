@@ -13,7 +13,7 @@ public:
     [[nodiscard]] std::vector<std::string> const& hosts() const override { return hosts_; }
     [[nodiscard]] int ranks_sharing_cores() const override { return 1; }
     [[nodiscard]] base::Bytes broadcast(base::Bytes bytes) override { return bytes; }
-    void send(base::Rank, base::Bytes) override {}      // an Agent delivers messages to itself
+    void send(base::Rank, base::Bytes) override {} // an Agent delivers messages to itself
     [[nodiscard]] std::optional<Incoming> receive() override { return std::nullopt; }
     void finish() override {}
     [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }

@@ -56,13 +56,16 @@ void Conductor::absorb(search::Harvest harvest) {
         state_.incumbent = std::min(state_.incumbent, result.cost);
         if (keys_.insert(result.key).second) state_.results.push_back(std::move(result));
     }
-    if (problem_.info().has_bound)      // the answer of branch and bound is all results equal to the best
+    if (problem_.info().has_bound) // the answer of branch and bound is all results equal to the best
         std::erase_if(state_.results, [&](auto const& result) { return result.cost > state_.incumbent; });
     std::move(harvest.emits.begin(), harvest.emits.end(), std::back_inserter(state_.emits));
     for (auto const& mark : harvest.emit_marks) {
-        auto const known = std::find_if(state_.emit_marks.begin(), state_.emit_marks.end(), [&](auto const& m) { return m.rank == mark.rank; });
-        if (known == state_.emit_marks.end()) state_.emit_marks.push_back(mark);
-        else known->records = std::max(known->records, mark.records);
+        auto const known = std::find_if(state_.emit_marks.begin(), state_.emit_marks.end(),
+                                        [&](auto const& m) { return m.rank == mark.rank; });
+        if (known == state_.emit_marks.end())
+            state_.emit_marks.push_back(mark);
+        else
+            known->records = std::max(known->records, mark.records);
     }
 }
 
@@ -75,7 +78,7 @@ void Conductor::check_completion() {
     state_.emits.clear();
     state_.emit_marks.clear();
     feed(roots);
-    is_checkpoint_due_ = true;      // what a stage emitted is not read twice
+    is_checkpoint_due_ = true; // what a stage emitted is not read twice
 }
 
 search::PackedNodes Conductor::next_stage() {
@@ -102,9 +105,12 @@ void Conductor::check_limits(std::int64_t now_ns) {
     if (top_.asked_to_stop() != StopReason::complete) {
         error_ = top_.error();
         stop(top_.asked_to_stop());
-    } else if (limits.max_time_ns > 0 && now_ns - start_ns_ >= limits.max_time_ns) stop(StopReason::time_limit);
-    else if (limits.max_nodes > 0 && top_.status().nodes >= limits.max_nodes) stop(StopReason::node_limit);
-    else if (limits.max_results > 0 && results >= limits.max_results) stop(StopReason::result_limit);
+    } else if (limits.max_time_ns > 0 && now_ns - start_ns_ >= limits.max_time_ns)
+        stop(StopReason::time_limit);
+    else if (limits.max_nodes > 0 && top_.status().nodes >= limits.max_nodes)
+        stop(StopReason::node_limit);
+    else if (limits.max_results > 0 && results >= limits.max_results)
+        stop(StopReason::result_limit);
 }
 
 void Conductor::check_checkpoint(std::int64_t now_ns) {
@@ -114,7 +120,7 @@ void Conductor::check_checkpoint(std::int64_t now_ns) {
         is_checkpoint_due_ = false;
         checkpoint_ns_ = now_ns;
         top_.order_commit();
-    } else if (is_checkpointing_ && (top_.is_fresh() || age > 2'000'000'000)) {     // a slow member's older commit will do
+    } else if (is_checkpointing_ && (top_.is_fresh() || age > 2'000'000'000)) { // a slow member's older commit will do
         is_checkpointing_ = false;
         try {
             save();
@@ -127,6 +133,7 @@ void Conductor::check_checkpoint(std::int64_t now_ns) {
 void Conductor::save() {
     absorb(top_.take_done());
     state_.open = top_.open_nodes();
+    state_.cpu_seconds = top_.cpu_seconds();
     journal_.save(state_);
     state_.open.clear();
 }

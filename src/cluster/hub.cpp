@@ -11,8 +11,8 @@ namespace espalier::cluster {
 using base::Rank;
 
 Hub::Hub(search::ProblemInfo info, Options options, std::int64_t now_ns)
-    : info_(std::move(info)), options_(std::move(options)), policy_(options_.policy), queue_(info_.has_priority),
-      done_{.counts = search::zero_counts(info_)}, now_ns_(now_ns) {
+    : info_(std::move(info)), options_(std::move(options)), policy_(options_.policy),
+      queue_(info_.has_priority), done_{.counts = search::zero_counts(info_)}, now_ns_(now_ns) {
     for (auto const& [rank, ranks] : options_.members) {
         index_[rank.value] = members_.size();
         members_.push_back({.rank = rank, .ranks = ranks, .heard_ns = now_ns, .sent_ns = now_ns});
@@ -43,7 +43,8 @@ void Hub::tick(std::int64_t now_ns) {
     serve(now_ns);
 }
 
-// --- what members say -------------------------------------------------------------------------------------------------
+// --- what members say
+// -------------------------------------------------------------------------------------------------
 
 void Hub::receive(Member& member, Hello const& hello, std::int64_t now_ns) {
     member.host = hello.host;
@@ -58,27 +59,28 @@ bool Hub::is_current(Member& member, std::uint32_t epoch, Pulse const* pulse, st
     member.heard_ns = now_ns;
     if (epoch == member.epoch) {
         if (member.state == State::lost) {
-            member.state = State::active;       // it was suspected in vain, has dropped its old work and is back
+            member.state = State::active; // it was suspected in vain, has dropped its old work and is back
             base::log::note("rank {} is back", member.rank.value);
         }
         return true;
     }
-    send(member, Welcome{.epoch = member.epoch, .echo_ns = pulse != nullptr ? pulse->clock_ns : 0, .clock_ns = now_ns}, now_ns);
+    send(member, Welcome{.epoch = member.epoch, .echo_ns = pulse != nullptr ? pulse->clock_ns : 0, .clock_ns = now_ns},
+         now_ns);
     return false;
 }
 
 void Hub::receive(Member& member, Pulse const& pulse, std::int64_t now_ns) {
     if (!is_current(member, pulse.epoch, &pulse, now_ns)) return;
     note(member, pulse, now_ns);
-    if (now_ns - member.sent_ns > options_.lease_ns / 4)        // a sign of life of ours, and a reading of the clocks
+    if (now_ns - member.sent_ns > options_.lease_ns / 4) // a sign of life of ours, and a reading of the clocks
         send(member, order(member, OrderKind::none), now_ns);
 }
 
 void Hub::note(Member& member, Pulse const& pulse, std::int64_t now_ns) {
-    auto const is_up_to_date = pulse.received == member.batches;    // else its hunger is older than our last batch
+    auto const is_up_to_date = pulse.received == member.batches; // else its hunger is older than our last batch
     member.pulse = pulse;
     if (is_up_to_date) member.hunger = pulse.hunger;
-    if (pulse.has_declined) {       // ask it again after a while that doubles
+    if (pulse.has_declined) { // ask it again after a while that doubles
         member.is_asked = false;
         member.barren_ns = std::clamp<std::int64_t>(2 * member.barren_ns, 1'000'000, options_.policy.budget_ns);
         member.barren_until_ns = now_ns + member.barren_ns;
@@ -97,7 +99,8 @@ void Hub::receive(Member& member, Commit const& commit, std::int64_t now_ns) {
     total_nodes_ += harvest.counts.nodes;
     total_results_ += harvest.results.size();
     member.kept = harvest.kept;
-    while (!member.unreceived.empty() && member.unreceived.front().number <= commit.pulse.received) member.unreceived.pop_front();
+    while (!member.unreceived.empty() && member.unreceived.front().number <= commit.pulse.received)
+        member.unreceived.pop_front();
     queue_.push(harvest.given);
     note(member, commit.pulse, now_ns);
     if (!harvest.given.empty()) {
@@ -119,7 +122,8 @@ void Hub::receive(Member& member, Farewell const& farewell, std::int64_t now_ns)
     farewells_.trace_events += farewell.trace_events;
 }
 
-// --- leases -----------------------------------------------------------------------------------------------------------
+// --- leases
+// -----------------------------------------------------------------------------------------------------------
 
 void Hub::check_leases(std::int64_t now_ns) {
     for (auto& member : members_) {
@@ -132,7 +136,8 @@ void Hub::check_leases(std::int64_t now_ns) {
 /// The member's lease goes back into the queue; whatever it still says of it is of an old epoch.
 void Hub::lose(Member& member) {
     base::log::warn("rank {}{}{} has not been heard of for {:.1f} s: its subtrees go to others", member.rank.value,
-                    member.host.empty() ? "" : " on ", member.host, 1e-9 * static_cast<double>(now_ns_ - member.heard_ns));
+                    member.host.empty() ? "" : " on ", member.host,
+                    1e-9 * static_cast<double>(now_ns_ - member.heard_ns));
     member.state = State::lost;
     ++member.epoch;
     queue_.push(std::exchange(member.kept, {}));
@@ -154,17 +159,23 @@ bool Hub::is_complete_roll() const {
     return std::none_of(members_.begin(), members_.end(), [](auto const& m) { return m.state == State::awaited; });
 }
 
-// --- orders -----------------------------------------------------------------------------------------------------------
+// --- orders
+// -----------------------------------------------------------------------------------------------------------
 
 std::int64_t Hub::budget_ns() const { return policy_.budget_ns(queue_.size(), members_.size(), hungry_); }
 
 Order Hub::order(Member const& member, OrderKind kind) const {
-    return {.epoch = member.epoch, .kind = kind, .budget_ns = budget_ns(), .echo_ns = member.pulse.clock_ns, .clock_ns = now_ns_};
+    return {.epoch = member.epoch,
+            .kind = kind,
+            .budget_ns = budget_ns(),
+            .echo_ns = member.pulse.clock_ns,
+            .clock_ns = now_ns_};
 }
 
 void Hub::send(Member& member, Body body, std::int64_t now_ns) {
     member.sent_ns = now_ns;
-    outgoing_.push_back({member.rank, {.header = {.level = options_.level, .incumbent = incumbent_}, .body = std::move(body)}});
+    outgoing_.push_back(
+        {member.rank, {.header = {.level = options_.level, .incumbent = incumbent_}, .body = std::move(body)}});
 }
 
 void Hub::order_commit() {
@@ -176,7 +187,8 @@ void Hub::order_commit() {
 }
 
 bool Hub::is_fresh() const {
-    return std::all_of(members_.begin(), members_.end(), [](auto const& m) { return m.state != State::active || m.is_fresh; });
+    return std::all_of(members_.begin(), members_.end(),
+                       [](auto const& m) { return m.state != State::active || m.is_fresh; });
 }
 
 void Hub::order_stop() {
@@ -186,12 +198,14 @@ void Hub::order_stop() {
 }
 
 bool Hub::is_stopped() const {
-    return std::all_of(members_.begin(), members_.end(),
-                       [](auto const& m) { return (m.state != State::active && m.state != State::awaited) || m.is_stopped; });
+    return std::all_of(members_.begin(), members_.end(), [](auto const& m) {
+        return (m.state != State::active && m.state != State::awaited) || m.is_stopped;
+    });
 }
 
 bool Hub::is_deserted() const {
-    return std::all_of(members_.begin(), members_.end(), [](auto const& m) { return m.state == State::gone || m.state == State::lost; });
+    return std::all_of(members_.begin(), members_.end(),
+                       [](auto const& m) { return m.state == State::gone || m.state == State::lost; });
 }
 
 std::vector<std::string> Hub::hosts() const {

@@ -35,8 +35,10 @@ void Hub::feed_hungry(std::int64_t now_ns) {
     for (auto const wanted : {Hunger::idle, Hunger::low}) {
         for (auto& member : members_) {
             if (member.state != State::active || member.hunger != wanted || member.is_stopped) continue;
-            if (queue_.empty()) hungry_ += wanted == Hunger::idle ? 1 : 0;
-            else send_batch(member, policy_.batch_size(queue_.size(), members_.size()), now_ns);
+            if (queue_.empty())
+                hungry_ += wanted == Hunger::idle ? 1 : 0;
+            else
+                send_batch(member, policy_.batch_size(queue_.size(), members_.size()), now_ns);
         }
     }
 }
@@ -56,8 +58,8 @@ void Hub::recall(std::int64_t now_ns) {
     std::size_t asked = 0;
     for (auto& member : members_) {
         asked += member.is_asked ? 1 : 0;
-        if (member.state == State::active && !member.is_asked && member.pulse.unfinished > 1 && member.hunger == Hunger::none &&
-            now_ns >= member.barren_until_ns)
+        if (member.state == State::active && !member.is_asked && member.pulse.unfinished > 1 &&
+            member.hunger == Hunger::none && now_ns >= member.barren_until_ns)
             rich.push_back(&member);
     }
     auto const wanted = std::max<std::size_t>(hungry_, 1);
@@ -134,6 +136,12 @@ std::uint64_t Hub::uncommitted_nodes() const {
     std::uint64_t nodes = 0;
     for (auto const& member : members_) nodes += member.pulse.nodes;
     return nodes;
+}
+
+double Hub::cpu_seconds() const {
+    double seconds = 0;
+    for (auto const& member : members_) seconds += member.pulse.cpu_seconds;
+    return seconds;
 }
 
 std::uint64_t Hub::uncommitted_results() const {

@@ -102,7 +102,8 @@ void Link::report(PoolStatus const& status, std::int64_t now_ns) {
     }
     auto const has_news = status.nodes != committed_nodes_;
     auto const has_results = status.results != committed_results_;
-    if ((has_news && now_ns - commit_ns_ >= options_.commit_ns) || (has_results && now_ns - commit_ns_ >= options_.result_ns))
+    if ((has_news && now_ns - commit_ns_ >= options_.commit_ns) ||
+        (has_results && now_ns - commit_ns_ >= options_.result_ns))
         return commit(0, now_ns);
     auto const interval = std::min(budget_ns_, options_.lease_ns / 4);
     if (now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) || hunger(status) > told_hunger_)
@@ -125,6 +126,7 @@ Pulse Link::pulse(PoolStatus const& status, std::int64_t now_ns) const {
             .threads = status.threads,
             .idle_threads = status.idle_threads,
             .lost_ranks = status.lost_ranks,
+            .cpu_seconds = cpu_seconds_,
             .hunger = hunger(status),
             .asks_to_stop = asks_to_stop_};
 }
@@ -175,7 +177,9 @@ void Link::say_farewell(Farewell farewell) {
 }
 
 void Link::send(Body body) {
-    outgoing_.push_back({options_.hub, {.header = {.level = options_.level, .incumbent = pool_.status().incumbent}, .body = std::move(body)}});
+    outgoing_.push_back(
+        {options_.hub,
+         {.header = {.level = options_.level, .incumbent = pool_.status().incumbent}, .body = std::move(body)}});
 }
 
 } // namespace espalier::cluster

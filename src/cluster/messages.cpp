@@ -28,13 +28,17 @@ public:
 private:
     template <class T>
     void one(T const& value) {
-        if constexpr (base::Packable<T>) out_.put(value);
-        else if constexpr (std::same_as<T, std::string>) out_.put_text(value);
-        else if constexpr (std::same_as<T, Bytes>) out_.put_block(value);
+        if constexpr (base::Packable<T>)
+            out_.put(value);
+        else if constexpr (std::same_as<T, std::string>)
+            out_.put_text(value);
+        else if constexpr (std::same_as<T, Bytes>)
+            out_.put_block(value);
         else if constexpr (is_list<T>) {
             out_.put(static_cast<std::uint32_t>(value.size()));
             for (auto const& item : value) one(item);
-        } else fields(*this, value);
+        } else
+            fields(*this, value);
     }
     base::ByteWriter out_;
 };
@@ -51,8 +55,10 @@ public:
 private:
     template <class T>
     void one(T& value) {
-        if constexpr (base::Packable<T>) value = in_.get<T>();
-        else if constexpr (std::same_as<T, std::string>) value = in_.get_text();
+        if constexpr (base::Packable<T>)
+            value = in_.get<T>();
+        else if constexpr (std::same_as<T, std::string>)
+            value = in_.get_text();
         else if constexpr (std::same_as<T, Bytes>) {
             auto const block = in_.get_block();
             value.assign(block.begin(), block.end());
@@ -61,54 +67,31 @@ private:
             if (n > in_.left()) throw base::SystemError("a list of {} items does not fit in a message", n);
             value.resize(n);
             for (auto& item : value) one(item);
-        } else fields(*this, value);
+        } else
+            fields(*this, value);
     }
     base::ByteReader in_;
 };
 
-void fields(auto& a, Like<search::PackedNode> auto& m) {
-    a(m.depth, m.priority, m.origin, m.bytes);
-}
+void fields(auto& a, Like<search::PackedNode> auto& m) { a(m.depth, m.priority, m.origin, m.bytes); }
 void fields(auto& a, Like<search::ResultRecord> auto& m) {
     a(m.key, m.cost, m.error_bound, m.verification, m.text, m.payload);
 }
-void fields(auto& a, Like<search::EmitRecord> auto& m) {
-    a(m.key, m.bytes);
-}
-void fields(auto& a, Like<search::EmitMark> auto& m) {
-    a(m.rank, m.records);
-}
-void fields(auto& a, Like<search::Counts> auto& m) {
-    a(m.nodes, m.funnel, m.counters);
-}
-void fields(auto& a, Like<search::Harvest> auto& m) {
-    a(m.counts, m.results, m.emits, m.emit_marks, m.kept, m.given);
-}
-void fields(auto& a, Like<search::PhaseTimes> auto& m) {
-    a(m.start, m.search, m.verify, m.prove, m.store, m.idle);
-}
-void fields(auto& a, Like<Header> auto& m) {
-    a(m.level, m.sequence, m.incumbent);
-}
-void fields(auto& a, Like<Hello> auto& m) {
-    a(m.threads, m.host, m.clock_ns);
-}
-void fields(auto& a, Like<Welcome> auto& m) {
-    a(m.epoch, m.echo_ns, m.clock_ns);
-}
-void fields(auto& a, Like<Batch> auto& m) {
-    a(m.epoch, m.number, m.budget_ns, m.roots);
-}
-void fields(auto& a, Like<Order> auto& m) {
-    a(m.epoch, m.kind, m.amount, m.budget_ns, m.echo_ns, m.clock_ns);
-}
+void fields(auto& a, Like<search::EmitRecord> auto& m) { a(m.key, m.bytes); }
+void fields(auto& a, Like<search::EmitMark> auto& m) { a(m.rank, m.records); }
+void fields(auto& a, Like<search::Counts> auto& m) { a(m.nodes, m.funnel, m.counters); }
+void fields(auto& a, Like<search::Harvest> auto& m) { a(m.counts, m.results, m.emits, m.emit_marks, m.kept, m.given); }
+void fields(auto& a, Like<search::PhaseTimes> auto& m) { a(m.start, m.search, m.verify, m.prove, m.store, m.idle); }
+void fields(auto& a, Like<Header> auto& m) { a(m.level, m.sequence, m.incumbent); }
+void fields(auto& a, Like<Hello> auto& m) { a(m.threads, m.host, m.clock_ns); }
+void fields(auto& a, Like<Welcome> auto& m) { a(m.epoch, m.echo_ns, m.clock_ns); }
+void fields(auto& a, Like<Batch> auto& m) { a(m.epoch, m.number, m.budget_ns, m.roots); }
+void fields(auto& a, Like<Order> auto& m) { a(m.epoch, m.kind, m.amount, m.budget_ns, m.echo_ns, m.clock_ns); }
 void fields(auto& a, Like<Pulse> auto& m) {
-    a(m.epoch, m.received, m.clock_ns, m.unfinished, m.spare, m.nodes, m.results, m.threads, m.idle_threads, m.lost_ranks, m.hunger,
-      m.has_declined, m.asks_to_stop);
+    a(m.epoch, m.received, m.clock_ns, m.unfinished, m.spare, m.nodes, m.results, m.threads, m.idle_threads,
+      m.lost_ranks, m.cpu_seconds, m.hunger, m.has_declined, m.asks_to_stop);
 }
-void fields(auto& a, Like<Commit> auto& m) {
-    a(m.pulse, m.harvest, m.is_final, m.error);
-}
+void fields(auto& a, Like<Commit> auto& m) { a(m.pulse, m.harvest, m.is_final, m.error); }
 void fields(auto& a, Like<Farewell> auto& m) {
     a(m.epoch, m.ranks, m.cpu_seconds, m.peak_rss_bytes, m.phases, m.trace_events);
 }
@@ -116,8 +99,10 @@ void fields(auto& a, Like<Farewell> auto& m) {
 /// A default-constructed body of the variant's alternative `index`.
 template <std::size_t I = 0>
 Body body_of(std::size_t index) {
-    if constexpr (I == std::variant_size_v<Body>) throw base::SystemError("unknown kind of message: {}", index);
-    else return index == I ? Body(std::in_place_index<I>) : body_of<I + 1>(index);
+    if constexpr (I == std::variant_size_v<Body>)
+        throw base::SystemError("unknown kind of message: {}", index);
+    else
+        return index == I ? Body(std::in_place_index<I>) : body_of<I + 1>(index);
 }
 
 } // namespace
@@ -136,8 +121,9 @@ Message decode(std::span<std::byte const> bytes) {
     std::uint8_t kind = 0;
     read(version, kind);
     if (version != message_version)
-        throw base::SystemError("a message of version {} arrived where {} is spoken: all ranks must run the same espalier", version,
-                                message_version);
+        throw base::SystemError(
+            "a message of version {} arrived where {} is spoken: all ranks must run the same espalier", version,
+            message_version);
     Message message{.header = {}, .body = body_of(kind)};
     read(message.header);
     std::visit([&](auto& body) { read(body); }, message.body);

@@ -23,14 +23,15 @@ public:
     MpiCommunicator() {
         int provided = 0;
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-        if (provided < MPI_THREAD_FUNNELED) throw base::SystemError("this MPI library supports no threads beside the one that calls it");
+        if (provided < MPI_THREAD_FUNNELED)
+            throw base::SystemError("this MPI library supports no threads beside the one that calls it");
         MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
         MPI_Comm_rank(comm_, &rank_);
         MPI_Comm_size(comm_, &size_);
         gather_hosts();
         count_neighbours();
     }
-    ~MpiCommunicator() override = default;      // finish() or abort() end MPI: a destructor after a fault would hang
+    ~MpiCommunicator() override = default; // finish() or abort() end MPI: a destructor after a fault would hang
 
     [[nodiscard]] base::Rank rank() const override { return base::Rank{rank_}; }
     [[nodiscard]] int size() const override { return size_; }
@@ -48,7 +49,8 @@ public:
         forget_sent();
         auto& sending = in_flight_.emplace_back();
         sending.bytes = std::move(bytes);
-        MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to.value, message_tag, comm_, &sending.request);
+        MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to.value, message_tag, comm_,
+                  &sending.request);
     }
     [[nodiscard]] std::optional<Incoming> receive() override {
         int has_message = 0;
@@ -68,7 +70,8 @@ public:
         MPI_Finalize();
     }
     [[noreturn]] void abort(int exit_code) override {
-        MPI_Abort(comm_, exit_code);
+        MPI_Abort(MPI_COMM_WORLD,
+                  exit_code); // of another communicator MPICH first waits for its members, dead ones too
         std::_Exit(exit_code);
     }
 
@@ -91,7 +94,8 @@ private:
         base::host_name().copy(own.data(), host_length - 1);
         std::vector<char> all(host_length * static_cast<std::size_t>(size_));
         MPI_Allgather(own.data(), host_length, MPI_CHAR, all.data(), host_length, MPI_CHAR, comm_);
-        for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r) hosts_.emplace_back(all.data() + r * host_length);
+        for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
+            hosts_.emplace_back(all.data() + r * host_length);
     }
     /// Ranks with the same host and the same affinity mask share their cores.
     void count_neighbours() {
@@ -123,9 +127,10 @@ void refuse_singletons() {
                                "use `srun --mpi=pmi2`",
                                slurm);
     if (open_mpi > 1)
-        throw base::InputError("Open MPI's mpirun started {} processes, but this espalier speaks MPICH (each would search "
-                               "everything): start it with MPICH's mpiexec (mpiexec.mpich)",
-                               open_mpi);
+        throw base::InputError(
+            "Open MPI's mpirun started {} processes, but this espalier speaks MPICH (each would search "
+            "everything): start it with MPICH's mpiexec (mpiexec.mpich)",
+            open_mpi);
 }
 
 } // namespace

@@ -23,7 +23,8 @@ store::ShardInfo shard_info(Communicator const& comm, int threads) {
 
 } // namespace
 
-RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal)
+RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
+                       RunJournal* journal)
     : problem_(problem), options_(options), comm_(comm), journal_(journal), start_cpu_s_(base::process_cpu_seconds()),
       start_ns_(base::steady_ns()), recorder_(options.trace, options.threads),
       pool_(problem.make_pool({.threads = options.threads,
@@ -33,12 +34,14 @@ RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& o
                                .trace = &recorder_})),
       progress_({.is_enabled = options.shows_progress && journal != nullptr, .is_terminal = options.is_terminal}) {
     Agent::Options const agent{comm.rank(), {comm.size(), options.cluster.group}, options.cluster, base::host_name()};
-    agent_ = std::make_unique<Agent>(problem.info(), *pool_, agent, [this](auto const& records) { return append_emits(records); }, start_ns_);
+    agent_ = std::make_unique<Agent>(
+        problem.info(), *pool_, agent, [this](auto const& records) { return append_emits(records); }, start_ns_);
     busy_ns_ = looked_ns_ = traced_ns_ = stepped_ns_ = heard_ns_ = shown_ns_ = start_ns_;
     if (options.trace.is_enabled) open_shard();
     if (journal == nullptr) return;
     auto const workers = static_cast<std::size_t>(options.threads) * static_cast<std::size_t>(comm.size());
-    conductor_ = std::make_unique<Conductor>(problem, *agent_->top(), *journal, Conductor::Options{options.cluster, options.limits, workers});
+    conductor_ = std::make_unique<Conductor>(problem, *agent_->top(), *journal,
+                                             Conductor::Options{options.cluster, options.limits, workers});
 }
 
 void RankRunner::open_shard() {
@@ -60,8 +63,10 @@ void RankRunner::communicate() {
     agent_->start(base::steady_ns());
     if (conductor_) {
         auto resumed = journal_->resumed();
-        if (resumed) conductor_->resume(std::move(*resumed), base::steady_ns());
-        else conductor_->start(base::steady_ns());
+        if (resumed)
+            conductor_->resume(std::move(*resumed), base::steady_ns());
+        else
+            conductor_->start(base::steady_ns());
     }
     while (!is_done()) {
         auto const now = base::steady_ns();
@@ -78,7 +83,7 @@ void RankRunner::step(std::int64_t now_ns) {
     agent_->tick(now_ns);
     if (conductor_) {
         conductor_->tick(now_ns);
-        agent_->tick(now_ns);       // what the conductor ordered of this rank's own worker
+        agent_->tick(now_ns); // what the conductor ordered of this rank's own worker
     }
     send_all(now_ns);
 }
@@ -124,6 +129,7 @@ void RankRunner::sleep(std::int64_t now_ns) {
 
 void RankRunner::look_after(std::int64_t now_ns) {
     looked_ns_ = now_ns;
+    agent_->worker().set_cpu_seconds(base::process_cpu_seconds());
     check_signals();
     check_worker();
     check_master(now_ns);
@@ -136,24 +142,28 @@ void RankRunner::look_after(std::int64_t now_ns) {
 
 void RankRunner::check_signals() {
     if (signals_.wants_stop()) {
-        if (conductor_) conductor_->request_stop(search::StopReason::signal);
-        else agent_->worker().ask_to_stop(search::StopReason::signal);
+        if (conductor_)
+            conductor_->request_stop(search::StopReason::signal);
+        else
+            agent_->worker().ask_to_stop(search::StopReason::signal);
     }
     if (signals_.take_checkpoint_request() && conductor_) conductor_->request_checkpoint();
 }
 
 void RankRunner::check_worker() {
     if (auto const failure = pool_->failure())
-        agent_->worker().ask_to_stop(failure->is_out_of_memory ? search::StopReason::memory_limit : search::StopReason::error,
-                                     fmt::format("rank {} on {}: {}", comm_.rank().value, base::host_name(), failure->message));
+        agent_->worker().ask_to_stop(
+            failure->is_out_of_memory ? search::StopReason::memory_limit : search::StopReason::error,
+            fmt::format("rank {} on {}: {}", comm_.rank().value, base::host_name(), failure->message));
     if (options_.memory_bytes > 0 && base::current_rss_bytes() > options_.memory_bytes)
         agent_->worker().ask_to_stop(search::StopReason::memory_limit,
-                                     fmt::format("rank {} on {} uses more than its limit of {} (search.memory)", comm_.rank().value,
-                                                 base::host_name(), base::human_bytes(static_cast<double>(options_.memory_bytes))));
+                                     fmt::format("rank {} on {} uses more than its limit of {} (search.memory)",
+                                                 comm_.rank().value, base::host_name(),
+                                                 base::human_bytes(static_cast<double>(options_.memory_bytes))));
 }
 
-/// Rank 0, or this group's master, is the one that must live. Time counts only while this rank is awake itself, so that a
-/// rank that was stopped and goes on does not give up at once.
+/// Rank 0, or this group's master, is the one that must live. Time counts only while this rank is awake itself, so that
+/// a rank that was stopped and goes on does not give up at once.
 void RankRunner::check_master(std::int64_t now_ns) {
     if (comm_.rank().value == 0) return;
     auto const heard = agent_->worker().heard_ns();
@@ -183,7 +193,8 @@ void RankRunner::show_progress(std::int64_t now_ns) {
         .best = std::min(state.incumbent, status.incumbent),
         .lost_ranks = status.lost_ranks};
     auto const& known = journal_->record().progress;
-    if (known.empty() || elapsed_s > 1.1 * known.back().elapsed_s || elapsed_s < known.back().elapsed_s) journal_->add_progress(record);
+    if (known.empty() || elapsed_s > 1.1 * known.back().elapsed_s || elapsed_s < known.back().elapsed_s)
+        journal_->add_progress(record);
     if (!progress_.is_due(now_ns)) return;
     progress_.show(record, now_ns);
     shown_nodes_ = status.nodes;
@@ -213,7 +224,8 @@ void RankRunner::write_trace() {
 
 std::uint64_t RankRunner::append_emits(std::vector<search::EmitRecord> const& records) {
     if (!emit_shard_)
-        emit_shard_ = std::make_unique<store::EmitShard>(options_.folder / store::emit_shard_name(options_.segment, comm_.rank().value));
+        emit_shard_ = std::make_unique<store::EmitShard>(options_.folder /
+                                                         store::emit_shard_name(options_.segment, comm_.rank().value));
     return emit_shard_->append(records);
 }
 
@@ -224,8 +236,10 @@ Farewell RankRunner::farewell() {
                       .trace_events = trace_events_};
     auto& phases = farewell.phases;
     phases.start = start_cpu_s_;
-    phases.store = 1e-9 * static_cast<double>(store_cpu_ns_) + (journal_ != nullptr ? journal_->store_cpu_seconds() : 0);
-    phases.idle = std::max(0.0, farewell.cpu_seconds - phases.start - phases.search - phases.verify - phases.prove - phases.store);
+    phases.store =
+        1e-9 * static_cast<double>(store_cpu_ns_) + (journal_ != nullptr ? journal_->store_cpu_seconds() : 0);
+    phases.idle = std::max(0.0, farewell.cpu_seconds - phases.start - phases.search - phases.verify - phases.prove -
+                                    phases.store);
     return farewell;
 }
 
@@ -265,7 +279,8 @@ Outcome RankRunner::outcome() {
     return outcome;
 }
 
-Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal) {
+Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
+               RunJournal* journal) {
     return RankRunner(problem, options, comm, journal).run();
 }
 

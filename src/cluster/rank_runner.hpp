@@ -12,7 +12,8 @@ namespace espalier::cluster {
 /// One rank of a real run: its threads, its roles, and the loop of its communicating thread.
 class RankRunner {
 public:
-    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal);
+    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
+               RunJournal* journal);
     [[nodiscard]] Outcome run();
 
 private:
@@ -51,11 +52,11 @@ private:
     base::ProgressLine progress_;
     std::uint64_t trace_events_ = 0;
     std::int64_t store_cpu_ns_ = 0;
-    std::int64_t busy_ns_ = 0;              ///< last time a message came or went
+    std::int64_t busy_ns_ = 0; ///< last time a message came or went
     std::int64_t looked_ns_ = 0;
     std::int64_t traced_ns_ = 0;
     std::int64_t stepped_ns_ = 0;
-    std::int64_t silence_ns_ = 0;           ///< how long the hub has been silent while this rank was awake
+    std::int64_t silence_ns_ = 0; ///< how long the hub has been silent while this rank was awake
     std::int64_t heard_ns_ = 0;
     std::uint64_t shown_nodes_ = 0;
     std::int64_t shown_ns_ = 0;

@@ -5,11 +5,14 @@
 #include "espalier/base/system.hpp"
 #include "espalier/store/shards.hpp"
 
+#include <algorithm>
+
 namespace espalier::cluster {
 namespace {
 
 std::uint64_t identity_hash(store::Identity const& identity) {
-    return base::hash_combine(base::hash_combine(base::hash_text(identity.problem), base::hash_text(identity.verify)), identity.seed);
+    return base::hash_combine(base::hash_combine(base::hash_text(identity.problem), base::hash_text(identity.verify)),
+                              identity.seed);
 }
 
 /// Adds the CPU time of a scope to a sum.
@@ -35,19 +38,22 @@ RunJournal::RunJournal(store::RunFolder folder, store::RunRecord record)
 
 /// Earlier executions stay in the record; counts and results go back to what the checkpoint knows.
 void RunJournal::load(store::RunRecord const& previous) {
-    auto const own = record_.executions.back();
+    auto own = record_.executions.back();
     record_.executions = previous.executions;
-    record_.executions.push_back(own);
     auto const loaded = store::read_checkpoint(folder_.path());
-    if (!loaded) return;        // killed before the first checkpoint: start again
+    close_interrupted(loaded ? loaded->checkpoint : store::Checkpoint{});
+    record_.executions.push_back(std::move(own));
+    if (!loaded) return; // killed before the first checkpoint: start again
     if (!loaded->warning.empty()) base::log::warn(loaded->warning);
     auto const& checkpoint = loaded->checkpoint;
     if (checkpoint.identity_hash != identity_hash(record_.identity))
-        throw base::InputError("{}: the checkpoint belongs to another run: use another results.path, or --force to start again",
-                               (folder_.path() / "checkpoint.h5").string());
+        throw base::InputError(
+            "{}: the checkpoint belongs to another run: use another results.path, or --force to start again",
+            (folder_.path() / "checkpoint.h5").string());
     record_.counts = checkpoint.counts;
     record_.results = previous.results;
-    if (!record_.info.has_bound && record_.results.size() > checkpoint.results) record_.results.resize(checkpoint.results);
+    if (!record_.info.has_bound && record_.results.size() > checkpoint.results)
+        record_.results.resize(checkpoint.results);
     record_.progress = previous.progress;
     if (record_.progress.size() > checkpoint.progress) record_.progress.resize(checkpoint.progress);
     earlier_seconds_ = checkpoint.total_seconds;
@@ -59,6 +65,22 @@ void RunJournal::load(store::RunRecord const& previous) {
                         .stage = checkpoint.stage,
                         .incumbent = checkpoint.incumbent,
                         .open = checkpoint.open};
+}
+
+/// An execution that was killed could not say what it cost: what it had done by its last checkpoint counts.
+void RunJournal::close_interrupted(store::Checkpoint const& checkpoint) {
+    if (record_.executions.empty() || record_.executions.back().stop_reason != "running") return;
+    auto& killed = record_.executions.back();
+    killed.stop_reason = "interrupted";
+    killed.seconds = checkpoint.total_seconds;
+    killed.cpu_seconds = checkpoint.total_cpu_seconds;
+    for (auto const& execution : record_.executions) {
+        if (&execution == &killed) continue;
+        killed.seconds -= execution.seconds;
+        killed.cpu_seconds -= execution.cpu_seconds;
+    }
+    killed.seconds = std::max(killed.seconds, 0.0);
+    killed.cpu_seconds = std::max(killed.cpu_seconds, 0.0);
 }
 
 std::optional<RunState> RunJournal::resumed() const { return resumed_; }
@@ -96,17 +118,17 @@ void RunJournal::save(RunState const& state) {
     copy_state(state);
     write_record();
     CpuTimer const timer(store_cpu_ns_);
-    store::Checkpoint const checkpoint{
-        .identity_hash = identity_hash(record_.identity),
-        .stage = state.stage,
-        .counts = state.counts,
-        .incumbent = state.incumbent,
-        .results = state.results.size(),
-        .progress = record_.progress.size(),
-        .open = state.open,
-        .emits = extents(state),
-        .total_seconds = earlier_seconds_ + 1e-9 * static_cast<double>(base::steady_ns() - started_ns_),
-        .total_cpu_seconds = earlier_cpu_seconds_ + execution().cpu_seconds};
+    store::Checkpoint const checkpoint{.identity_hash = identity_hash(record_.identity),
+                                       .stage = state.stage,
+                                       .counts = state.counts,
+                                       .incumbent = state.incumbent,
+                                       .results = state.results.size(),
+                                       .progress = record_.progress.size(),
+                                       .open = state.open,
+                                       .emits = extents(state),
+                                       .total_seconds = earlier_seconds_ +
+                                                        1e-9 * static_cast<double>(base::steady_ns() - started_ns_),
+                                       .total_cpu_seconds = earlier_cpu_seconds_ + state.cpu_seconds};
     store::write_checkpoint(folder_.path(), checkpoint);
 }
 

@@ -33,7 +33,7 @@ SignalWatch::SignalWatch() {
 SignalWatch::~SignalWatch() {
     install(SIGTERM, SIG_DFL);
     install(SIGINT, SIG_DFL);
-    install(SIGUSR1, SIG_IGN);      // a launcher may still send one; it must not end the process now
+    install(SIGUSR1, SIG_IGN); // a launcher may still send one; it must not end the process now
 }
 
 bool SignalWatch::wants_stop() const { return stop_requested != 0; }

@@ -15,22 +15,24 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 struct SimulatedRank {
     std::unique_ptr<search::VirtualWorker> worker;
     std::unique_ptr<Agent> agent;
-    std::int64_t free_ns = 0;           ///< its communicating thread is busy until then
-    std::int64_t busy_ns = 0;           ///< how long it was busy in all
-    std::int64_t wake_ns = never;       ///< the one wake-up that counts
+    std::int64_t free_ns = 0;     ///< its communicating thread is busy until then
+    std::int64_t busy_ns = 0;     ///< how long it was busy in all
+    std::int64_t wake_ns = never; ///< the one wake-up that counts
     std::int64_t dies_ns = never;
 };
 
 /// A message on its way, or (without one) a wake-up.
 struct Event {
     std::int64_t at_ns = 0;
-    std::uint64_t order = 0;            ///< equal times keep the order of their making
+    std::uint64_t order = 0; ///< equal times keep the order of their making
     std::int32_t rank = 0;
     std::int32_t from = -1;
-    std::shared_ptr<Message const> message;     ///< shared by the copies that the heap makes
+    std::shared_ptr<Message const> message; ///< shared by the copies that the heap makes
     std::size_t bytes = 0;
 
-    bool operator>(Event const& other) const { return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order; }
+    bool operator>(Event const& other) const {
+        return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
+    }
 };
 
 class NoJournal final : public Journal {
@@ -55,8 +57,10 @@ public:
             r.agent->start(0);
             flush(r, 0);
         }
-        if (resumed) conductor_->resume(std::move(*resumed), 0);
-        else conductor_->start(0);
+        if (resumed)
+            conductor_->resume(std::move(*resumed), 0);
+        else
+            conductor_->start(0);
         schedule_wake(ranks_[0], 0);
         while (!conductor_->is_finished() && !events_.empty()) step();
         return report();
@@ -65,9 +69,10 @@ public:
 private:
     SimulatedRank make_rank(Rank self) {
         SimulatedRank r{.worker = problem_.make_virtual_worker(options_.node_ns)};
-        r.agent = std::make_unique<Agent>(problem_.info(), *r.worker,
-                                          Agent::Options{self, {options_.ranks, options_.cluster.group}, options_.cluster, "sim"},
-                                          Link::EmitSink{}, 0);
+        r.agent = std::make_unique<Agent>(
+            problem_.info(), *r.worker,
+            Agent::Options{self, {options_.ranks, options_.cluster.group}, options_.cluster, "sim"}, Link::EmitSink{},
+            0);
         return r;
     }
     SimulatedRank& rank(Rank r) { return ranks_[static_cast<std::size_t>(r.value)]; }
@@ -76,7 +81,7 @@ private:
         auto event = events_.top();
         events_.pop();
         auto& r = ranks_[static_cast<std::size_t>(event.rank)];
-        if (!event.message && event.at_ns != r.wake_ns) return;         // a newer wake-up replaced it
+        if (!event.message && event.at_ns != r.wake_ns) return; // a newer wake-up replaced it
         auto const can_run_ns = std::max(silence_end_ns(event), r.free_ns);
         if (event.at_ns >= r.dies_ns) return;
         if (can_run_ns > event.at_ns) return postpone(std::move(event), r, can_run_ns);
@@ -111,7 +116,8 @@ private:
         return event.at_ns;
     }
     void occupy(SimulatedRank& r, std::size_t bytes) {
-        auto const cost = options_.message_ns + static_cast<std::int64_t>(options_.ns_per_byte * static_cast<double>(bytes));
+        auto const cost =
+            options_.message_ns + static_cast<std::int64_t>(options_.ns_per_byte * static_cast<double>(bytes));
         r.free_ns = std::max(r.free_ns, now_ns_) + cost;
         r.busy_ns += cost;
     }
@@ -139,7 +145,7 @@ private:
             auto const until_low = r.worker->earliest_dry_ns() - 2 * options_.node_ns;
             wake = std::min(wake, std::max(until_low, r.worker->node_end_ns()));
         }
-        if (&r == ranks_.data()) wake = std::min(wake, now_ns + 100'000'000);       // the conductor's limits
+        if (&r == ranks_.data()) wake = std::min(wake, now_ns + 100'000'000); // the conductor's limits
         r.wake_ns = std::max(wake, now_ns + 100'000);
         events_.push({.at_ns = r.wake_ns, .order = ++order_, .rank = static_cast<std::int32_t>(&r - ranks_.data())});
     }
@@ -152,7 +158,8 @@ private:
                                 .lost_ranks = ranks_[0].agent->top()->lost()};
         auto const work_ns = static_cast<double>(report.state.counts.nodes) * static_cast<double>(options_.node_ns);
         report.efficiency = work_ns / (static_cast<double>(now_ns_) * options_.ranks);
-        report.master_load = static_cast<double>(ranks_[0].busy_ns) / static_cast<double>(std::max<std::int64_t>(now_ns_, 1));
+        report.master_load =
+            static_cast<double>(ranks_[0].busy_ns) / static_cast<double>(std::max<std::int64_t>(now_ns_, 1));
         return report;
     }
 

@@ -5,7 +5,9 @@
 namespace espalier::problems {
 namespace {
 
-std::unique_ptr<search::AnyProblem> make_one(config::UtsConfig const& config) { return search::erase(uts::Uts(config)); }
+std::unique_ptr<search::AnyProblem> make_one(config::UtsConfig const& config) {
+    return search::erase(uts::Uts(config));
+}
 
 } // namespace
 

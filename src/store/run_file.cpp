@@ -73,7 +73,8 @@ void write_executions(hid_t meta, std::vector<Execution> const& executions) {
         .numbers("cpu_seconds", project(executions, &Execution::cpu_seconds))
         .numbers("peak_rss_bytes", project(executions, &Execution::peak_rss_bytes))
         .numbers("trace_events", project(executions, &Execution::trace_events))
-        .numbers("trace_shards", project(executions, &Execution::trace_shards));
+        .numbers("trace_shards", project(executions, &Execution::trace_shards))
+        .numbers("segment", project(executions, &Execution::segment));
     for (auto const& phase : phases)
         table.numbers(phase.column, project(executions, [&](auto const& e) { return e.phases.*phase.time; }));
     h5::set_text(table.write(meta, "executions"), "units",
@@ -215,6 +216,7 @@ std::vector<Execution> read_executions(hid_t meta) {
     assign(executions, &Execution::peak_rss_bytes, table.numbers<std::uint64_t>("peak_rss_bytes"));
     assign(executions, &Execution::trace_events, table.numbers<std::uint64_t>("trace_events"));
     assign(executions, &Execution::trace_shards, table.numbers<std::uint32_t>("trace_shards"));
+    assign(executions, &Execution::segment, table.numbers<std::int32_t>("segment"));
     for (auto const& phase : phases)
         assign(
             executions, [&](Execution& e) -> double& { return e.phases.*phase.time; },

@@ -9,7 +9,7 @@ namespace base = espalier::base;
 struct Queens {
     struct Node {
         std::int32_t row = 0;
-        std::uint32_t columns = 0, left = 0, right = 0;     ///< attacked squares of the row
+        std::uint32_t columns = 0, left = 0, right = 0; ///< attacked squares of the row
     };
     struct Workspace {
         search::Notes& notes;
@@ -23,10 +23,13 @@ struct Queens {
         if (node.row == 8) return workspace.notes.add(0);
         for (std::uint32_t square = 1; square < 256; square <<= 1)
             if (((node.columns | node.left | node.right) & square) == 0)
-                children.push({node.row + 1, node.columns | square, (node.left | square) << 1, (node.right | square) >> 1});
+                children.push(
+                    {node.row + 1, node.columns | square, (node.left | square) << 1, (node.right | square) >> 1});
     }
     std::int32_t depth(Node const& node) const { return node.row; }
-    void pack(Node const& node, base::Bytes& out) const { base::ByteWriter(out).put_raw(std::as_bytes(std::span(&node, 1))); }
+    void pack(Node const& node, base::Bytes& out) const {
+        base::ByteWriter(out).put_raw(std::as_bytes(std::span(&node, 1)));
+    }
     Node unpack(std::span<std::byte const> bytes) const {
         Node node;
         std::memcpy(&node, bytes.data(), sizeof node);

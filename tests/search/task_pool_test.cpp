@@ -81,7 +81,7 @@ TEST_P(TaskPoolThreads, harvests_in_the_middle_count_every_node_once) {
             auto harvest = pool->harvest(round % 3 == 0 ? 100 : 0);
             search::add_to(total, harvest.counts, any->info());
             given.insert(given.end(), harvest.given.begin(), harvest.given.end());
-            if (++round % 5 == 0) {         // lost after the commit: others would do what it kept
+            if (++round % 5 == 0) { // lost after the commit: others would do what it kept
                 pool->drop_all();
                 pool->add(harvest.kept);
             }
@@ -99,7 +99,7 @@ TEST_P(TaskPoolThreads, harvests_in_the_middle_count_every_node_once) {
 TEST_P(TaskPoolThreads, a_throwing_problem_stops_the_pool_and_loses_no_node) {
     for (auto const where : {Failing::Where::assess, Failing::Where::expand, Failing::Where::verify}) {
         Failing const failing{{.levels = 12, .node = (1u << 11) + 77, .where = where}};
-        if (where == Failing::Where::expand) continue;      // leaves are not expanded
+        if (where == Failing::Where::expand) continue; // leaves are not expanded
         auto const any = search::erase(failing);
         auto const pool = any->make_pool({.threads = GetParam(), .verify_batch = 8});
 
@@ -141,7 +141,7 @@ TEST(TaskPool, what_a_stage_emits_arrives_once_with_its_chunk) {
     run_dry(*pool, any->roots(), [] {});
     auto const harvest = pool->harvest(0);
 
-    EXPECT_EQ(harvest.emits.size(), 125u);      // 5^3 numbers
+    EXPECT_EQ(harvest.emits.size(), 125u); // 5^3 numbers
     EXPECT_TRUE(pool->harvest(0).emits.empty());
 }
 

@@ -6,6 +6,7 @@ tests that need time to disturb a run (default 50: T1 takes about 5 CPU seconds;
 A script of tests ends with `harness.main()`, which returns 77 if every test was skipped.
 """
 
+import ctypes
 import hashlib
 import json
 import os
@@ -76,6 +77,12 @@ def processes_of(job: str) -> dict[int, dict[str, str]]:
     return found
 
 
+def _die_with_parent() -> None:
+    """So that a test that is itself killed (CTest's timeout) leaves nothing: hydra's proxies end when mpiexec does."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 class Job:
     """A command that runs in the background; stdout and stderr go to files that can be read meanwhile.
 
@@ -88,7 +95,7 @@ class Job:
         self._stdout, self._stderr = folder / f"{self.id}.out", folder / f"{self.id}.err"
         with open(self._stdout, "wb") as out, open(self._stderr, "wb") as err:
             self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
-                                             env={**environment(env), JOB_VARIABLE: self.id}, start_new_session=True)
+                                             env={**environment(env), JOB_VARIABLE: self.id}, start_new_session=True, preexec_fn=_die_with_parent)
 
     @property
     def pid(self) -> int:
@@ -200,6 +207,13 @@ class Case(unittest.TestCase):
         self._logs = self.folder / ".logs"
         self._logs.mkdir()
 
+    def run(self, result=None):
+        try:
+            return super().run(result)
+        except KeyboardInterrupt:       # unittest leaves without cleaning up
+            self.doCleanups()
+            raise
+
     def file(self, name: str, content: str) -> Path:
         path = self.folder / name
         path.write_text(content)
@@ -276,6 +290,7 @@ class Case(unittest.TestCase):
 
 def main() -> None:
     """unittest.main with CTest's way of saying that everything was skipped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)      # ends after the cleanups of the test
     outcome = unittest.main(module="__main__", exit=False, verbosity=2).result
     if not outcome.wasSuccessful():
         sys.exit(1)

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace espalier::analysis {
 
@@ -12,7 +13,8 @@ namespace espalier::analysis {
 struct RunSummary {
     std::filesystem::path folder;
     store::RunRecord record;
-    bool is_live = false;       ///< a process is writing it now
+    bool is_live = false;             ///< a process is writing it now
+    std::vector<std::string> missing; ///< trace shards that should be there
 };
 
 /// Throws InputError if the folder holds no run.

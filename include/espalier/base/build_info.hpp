@@ -7,7 +7,7 @@ namespace espalier::base {
 /// How this executable was built.
 struct BuildInfo {
     std::string version;
-    std::string commit;         ///< `unknown` outside a git checkout; ends in `-dirty` with local changes
+    std::string commit; ///< `unknown` outside a git checkout; ends in `-dirty` with local changes
     std::string compiler;
     std::string flags;
     std::string build_type;

@@ -28,8 +28,7 @@ class InputError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
     template <class... Args>
-    explicit InputError(fmt::format_string<Args...> format, Args&&... args)
-        requires(sizeof...(Args) > 0)
+    explicit InputError(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0)
         : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
@@ -38,8 +37,7 @@ class SystemError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
     template <class... Args>
-    explicit SystemError(fmt::format_string<Args...> format, Args&&... args)
-        requires(sizeof...(Args) > 0)
+    explicit SystemError(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0)
         : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 

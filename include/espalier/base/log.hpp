@@ -13,8 +13,8 @@ enum class Color { automatic, always, never };
 
 struct Options {
     Level level = Level::normal;
-    Color color = Color::automatic;     ///< `automatic` also honours NO_COLOR
-    int rank = 0;                       ///< named in messages of ranks other than 0
+    Color color = Color::automatic; ///< `automatic` also honours NO_COLOR
+    int rank = 0;                   ///< named in messages of ranks other than 0
 };
 
 void configure(Options const& options);
@@ -29,23 +29,19 @@ void warn(std::string_view message);
 void error(std::string_view message);
 
 template <class... Args>
-    requires(sizeof...(Args) > 0)
-void note(fmt::format_string<Args...> format, Args&&... args) {
+requires(sizeof...(Args) > 0) void note(fmt::format_string<Args...> format, Args&&... args) {
     note(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 template <class... Args>
-    requires(sizeof...(Args) > 0)
-void detail(fmt::format_string<Args...> format, Args&&... args) {
+requires(sizeof...(Args) > 0) void detail(fmt::format_string<Args...> format, Args&&... args) {
     detail(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 template <class... Args>
-    requires(sizeof...(Args) > 0)
-void warn(fmt::format_string<Args...> format, Args&&... args) {
+requires(sizeof...(Args) > 0) void warn(fmt::format_string<Args...> format, Args&&... args) {
     warn(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 template <class... Args>
-    requires(sizeof...(Args) > 0)
-void error(fmt::format_string<Args...> format, Args&&... args) {
+requires(sizeof...(Args) > 0) void error(fmt::format_string<Args...> format, Args&&... args) {
     error(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 

@@ -11,11 +11,11 @@ struct ProgressRecord {
     double elapsed_s = 0;
     std::uint64_t nodes = 0;
     double nodes_per_s = 0;
-    std::uint64_t queued = 0;       ///< subtrees waiting at the master
+    std::uint64_t queued = 0; ///< subtrees waiting at the master
     int idle_threads = 0;
     int threads = 0;
     std::uint64_t results = 0;
-    double best = 0;                ///< infinite: none yet
+    double best = 0; ///< infinite: none yet
     int lost_ranks = 0;
 };
 
@@ -26,7 +26,7 @@ class ProgressLine {
 public:
     struct Options {
         bool is_enabled = true;
-        bool is_terminal = false;                       ///< stderr is one
+        bool is_terminal = false; ///< stderr is one
         std::chrono::milliseconds redraw{250};
         std::chrono::milliseconds plain{5000};
     };

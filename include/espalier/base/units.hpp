@@ -10,7 +10,8 @@ namespace espalier::base {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// `200ms`, `10s`, `10m`, `10min`, `3h50m`, `1d`, `1.5h`; a bare number is refused because its unit is a guess (only `0` is fine).
+/// `200ms`, `10s`, `10m`, `10min`, `3h50m`, `1d`, `1.5h`; a bare number is refused because its unit is a guess (only
+/// `0` is fine).
 [[nodiscard]] std::optional<Nanoseconds> parse_duration(std::string_view text);
 /// `64GiB`, `256MiB`, `10kB`, `512B`; a bare whole number means bytes.
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);

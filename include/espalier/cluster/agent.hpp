@@ -20,8 +20,8 @@ struct ClusterOptions {
 };
 
 /// All roles of one rank: a worker's link, and on some ranks a group's hub with its own link, or the top hub.
-/// Messages to itself are delivered inside. Drives no clock and sends nothing by itself, so the same code runs over MPI and
-/// in virtual time.
+/// Messages to itself are delivered inside. Drives no clock and sends nothing by itself, so the same code runs over MPI
+/// and in virtual time.
 class Agent {
 public:
     struct Options {
@@ -55,11 +55,11 @@ private:
     void dispatch(base::Rank from, Message const& message, std::int64_t now_ns);
 
     base::Rank self_;
-    std::unique_ptr<Hub> hub_;          ///< of the ranks that report to this one
-    std::unique_ptr<Hub> top_hub_;      ///< of the groups
-    Hub* top_ = nullptr;                ///< one of these two, or null
-    std::unique_ptr<Link> worker_;      ///< of this rank's threads
-    std::unique_ptr<Link> uplink_;      ///< of the group that this rank leads
+    std::unique_ptr<Hub> hub_;     ///< of the ranks that report to this one
+    std::unique_ptr<Hub> top_hub_; ///< of the groups
+    Hub* top_ = nullptr;           ///< one of these two, or null
+    std::unique_ptr<Link> worker_; ///< of this rank's threads
+    std::unique_ptr<Link> uplink_; ///< of the group that this rank leads
     bool has_passed_farewell_ = false;
     std::uint64_t sequence_ = 0;
     std::vector<Outgoing> outgoing_;

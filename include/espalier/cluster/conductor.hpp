@@ -17,11 +17,12 @@ struct Limits {
 /// All that a run knows at one instant: what is finished and what is not. `open` is filled in only when it is saved.
 struct RunState {
     search::Counts counts;
-    std::vector<search::ResultRecord> results;      ///< each key once, in the order of arrival
-    std::vector<search::EmitMark> emit_marks;       ///< of this stage, one a rank
-    std::vector<search::EmitRecord> emits;          ///< of this stage, where there are no shards
+    std::vector<search::ResultRecord> results; ///< each key once, in the order of arrival
+    std::vector<search::EmitMark> emit_marks;  ///< of this stage, one a rank
+    std::vector<search::EmitRecord> emits;     ///< of this stage, where there are no shards
     int stage = 0;
     double incumbent = search::no_incumbent;
+    double cpu_seconds = 0; ///< of this execution
     search::PackedNodes open;
 };
 
@@ -42,7 +43,7 @@ public:
     struct Options {
         ClusterOptions cluster;
         Limits limits;
-        std::size_t workers = 1;        ///< threads of all ranks, for the cut of static policies
+        std::size_t workers = 1; ///< threads of all ranks, for the cut of static policies
     };
     Conductor(search::AnyProblem const& problem, Hub& top, Journal& journal, Options options);
 
@@ -77,12 +78,12 @@ private:
     Journal& journal_;
     Options options_;
     RunState state_;
-    std::unordered_set<std::uint64_t> keys_;        ///< of results
+    std::unordered_set<std::uint64_t> keys_; ///< of results
     Phase phase_ = Phase::running;
     search::StopReason reason_ = search::StopReason::complete;
     std::string error_;
     std::int64_t start_ns_ = 0;
-    std::int64_t checkpoint_ns_ = 0;        ///< last one, or the order for one in progress
+    std::int64_t checkpoint_ns_ = 0; ///< last one, or the order for one in progress
     std::int64_t absorbed_ns_ = 0;
     bool is_checkpoint_due_ = false;
     bool is_checkpointing_ = false;

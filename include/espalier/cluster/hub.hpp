@@ -20,12 +20,12 @@ struct MemberInfo {
 
 /// The master of some members: holds the queue and a lease for each member, and decides who gets what.
 ///
-/// Invariant: queue + leases is exactly the unfinished work below this hub, and what is counted is everything else. A lease is
-/// what the member kept at its last commit plus the batches it had not received then. So a lost member costs what it did since
-/// its last commit, and nothing is counted twice.
+/// Invariant: queue + leases is exactly the unfinished work below this hub, and what is counted is everything else. A
+/// lease is what the member kept at its last commit plus the batches it had not received then. So a lost member costs
+/// what it did since its last commit, and nothing is counted twice.
 ///
-/// A pure state machine: time comes as an argument, messages leave through `take_outgoing`. To the hub above it looks like a
-/// pool of workers (search::Pool), which is how groups work. Only the communicating thread uses it.
+/// A pure state machine: time comes as an argument, messages leave through `take_outgoing`. To the hub above it looks
+/// like a pool of workers (search::Pool), which is how groups work. Only the communicating thread uses it.
 class Hub final : public search::Pool {
 public:
     struct Options {
@@ -58,6 +58,8 @@ public:
     /// Finished nodes and results that were reported but not committed.
     [[nodiscard]] std::uint64_t uncommitted_nodes() const;
     [[nodiscard]] std::uint64_t uncommitted_results() const;
+    /// CPU time of all members, as far as they have said.
+    [[nodiscard]] double cpu_seconds() const;
 
     /// Asks every member to commit now; is_fresh() when all have.
     void order_commit();
@@ -71,7 +73,7 @@ public:
 
     [[nodiscard]] std::size_t queued() const { return queue_.size(); }
     [[nodiscard]] int lost() const;
-    [[nodiscard]] bool is_complete_roll() const;    ///< every member has said hello or is lost
+    [[nodiscard]] bool is_complete_roll() const; ///< every member has said hello or is lost
     /// Why a member asked to stop; complete if none did.
     [[nodiscard]] search::StopReason asked_to_stop() const { return asked_to_stop_; }
     [[nodiscard]] std::string const& error() const { return error_; }
@@ -93,10 +95,10 @@ private:
         search::PackedNodes kept;
         std::deque<SentBatch> unreceived;
         std::uint64_t batches = 0;
-        Pulse pulse;                        ///< the last one
+        Pulse pulse; ///< the last one
         Hunger hunger = Hunger::none;
-        bool is_asked = false;              ///< to give, and has not answered yet
-        std::int64_t barren_until_ns = 0;   ///< had nothing to give; not asked before this time
+        bool is_asked = false;            ///< to give, and has not answered yet
+        std::int64_t barren_until_ns = 0; ///< had nothing to give; not asked before this time
         std::int64_t barren_ns = 0;
         bool is_fresh = true;
         bool is_stopped = false;
@@ -130,8 +132,8 @@ private:
     BatchPolicy policy_;
     NodeQueue queue_;
     std::vector<Member> members_;
-    std::map<std::int32_t, std::size_t> index_;     ///< rank -> member
-    search::Harvest done_;                          ///< since take_done
+    std::map<std::int32_t, std::size_t> index_; ///< rank -> member
+    search::Harvest done_;                      ///< since take_done
     Farewell farewells_{.ranks = 0};
     double incumbent_ = search::no_incumbent;
     std::uint64_t total_nodes_ = 0;

@@ -20,7 +20,8 @@ struct Layout {
     /// Members of the hub that the rank leads.
     [[nodiscard]] std::vector<MemberInfo> members(base::Rank leader) const {
         std::vector<MemberInfo> members;
-        for (int r = leader.value; r < ranks && hub_of(base::Rank{r}) == leader; ++r) members.push_back({base::Rank{r}, 1});
+        for (int r = leader.value; r < ranks && hub_of(base::Rank{r}) == leader; ++r)
+            members.push_back({base::Rank{r}, 1});
         return members;
     }
     /// Members of the top hub when there are groups.

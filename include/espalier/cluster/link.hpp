@@ -11,8 +11,8 @@ namespace espalier::cluster {
 
 /// A member's side of the conversation with its hub: takes batches into a pool, reports, commits, gives when asked.
 ///
-/// The pool is a rank's threads or, for a group, the group's own hub. A pure state machine like Hub. Only the communicating
-/// thread uses it.
+/// The pool is a rank's threads or, for a group, the group's own hub. A pure state machine like Hub. Only the
+/// communicating thread uses it.
 class Link {
 public:
     struct Options {
@@ -21,9 +21,9 @@ public:
         base::Rank hub;
         std::string host;
         std::int64_t commit_ns = 10'000'000'000;
-        std::int64_t result_ns = 1'000'000'000;     ///< results wait at most this long for a commit
-        std::int64_t budget_ns = 200'000'000;       ///< until the hub says otherwise
-        std::int64_t lease_ns = 10'000'000'000;     ///< is never silent for longer than a quarter of it
+        std::int64_t result_ns = 1'000'000'000; ///< results wait at most this long for a commit
+        std::int64_t budget_ns = 200'000'000;   ///< until the hub says otherwise
+        std::int64_t lease_ns = 10'000'000'000; ///< is never silent for longer than a quarter of it
     };
     /// Takes emitted records to the rank's shard and returns how many are there now; without one they travel inline.
     using EmitSink = std::function<std::uint64_t(std::vector<search::EmitRecord> const&)>;
@@ -40,6 +40,8 @@ public:
     /// Asks the hub to stop the run; it decides.
     void ask_to_stop(search::StopReason reason, std::string error = {});
     void say_farewell(Farewell farewell);
+    /// Rides on the next pulse.
+    void set_cpu_seconds(double seconds) { cpu_seconds_ = seconds; }
     [[nodiscard]] bool has_stopped() const { return has_stopped_; }
     /// Last time the hub was heard of.
     [[nodiscard]] std::int64_t heard_ns() const { return heard_ns_; }
@@ -66,16 +68,16 @@ private:
     Options options_;
     EmitSink emit_sink_;
     std::vector<Outgoing> outgoing_;
-    std::uint32_t epoch_ = 0;               ///< 0: not welcomed yet
+    std::uint32_t epoch_ = 0; ///< 0: not welcomed yet
     std::uint64_t received_ = 0;
     std::int64_t budget_ns_;
-    std::int64_t pulse_ns_ = 0;             ///< when the last pulse or commit left
-    std::int64_t commit_ns_ = 0;            ///< when the last commit left
+    std::int64_t pulse_ns_ = 0;  ///< when the last pulse or commit left
+    std::int64_t commit_ns_ = 0; ///< when the last commit left
     std::int64_t heard_ns_ = 0;
-    std::uint64_t committed_nodes_ = 0;     ///< PoolStatus::nodes at the last commit
+    std::uint64_t committed_nodes_ = 0; ///< PoolStatus::nodes at the last commit
     std::uint64_t committed_results_ = 0;
-    Hunger told_hunger_ = Hunger::none;     ///< since the last batch
-    std::size_t owed_ = 0;                  ///< nodes the hub asked for
+    Hunger told_hunger_ = Hunger::none; ///< since the last batch
+    std::size_t owed_ = 0;              ///< nodes the hub asked for
     std::int64_t owed_since_ns_ = 0;
     bool owes_commit_ = false;
     bool is_stopping_ = false;
@@ -83,6 +85,7 @@ private:
     bool has_told_dry_ = false;
     search::StopReason asks_to_stop_ = search::StopReason::complete;
     std::string error_;
+    double cpu_seconds_ = 0;
     std::int64_t clock_offset_ns_ = 0;
     std::int64_t shortest_round_trip_ns_ = -1;
 };

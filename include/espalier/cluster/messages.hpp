@@ -19,8 +19,8 @@ inline constexpr std::uint8_t message_version = 1;
 
 /// In every message.
 struct Header {
-    std::uint8_t level = 0;         ///< 0: between a worker and its hub; 1: between a group's hub and the top one
-    std::uint64_t sequence = 0;     ///< of the sender, for the trace
+    std::uint8_t level = 0;     ///< 0: between a worker and its hub; 1: between a group's hub and the top one
+    std::uint64_t sequence = 0; ///< of the sender, for the trace
     double incumbent = search::no_incumbent;
 
     bool operator==(Header const&) const = default;
@@ -37,16 +37,16 @@ struct Hello {
 /// Starts an epoch of the member: it drops whatever it has. Also the answer to a late message of an old epoch.
 struct Welcome {
     std::uint32_t epoch = 0;
-    std::int64_t echo_ns = 0;       ///< the member's clock in the Hello or Pulse that this answers
-    std::int64_t clock_ns = 0;      ///< the hub's clock
+    std::int64_t echo_ns = 0;  ///< the member's clock in the Hello or Pulse that this answers
+    std::int64_t clock_ns = 0; ///< the hub's clock
 
     bool operator==(Welcome const&) const = default;
 };
 
 struct Batch {
     std::uint32_t epoch = 0;
-    std::uint64_t number = 0;       ///< counts the batches of this epoch from 1
-    std::int64_t budget_ns = 0;     ///< report after this time
+    std::uint64_t number = 0;   ///< counts the batches of this epoch from 1
+    std::int64_t budget_ns = 0; ///< report after this time
     search::PackedNodes roots;
 
     bool operator==(Batch const&) const = default;
@@ -57,9 +57,9 @@ enum class OrderKind : std::uint8_t { none, give, commit, stop };
 struct Order {
     std::uint32_t epoch = 0;
     OrderKind kind = OrderKind::none;
-    std::uint64_t amount = 0;       ///< give: at most so many nodes
-    std::int64_t budget_ns = 0;     ///< report after this time from now on
-    std::int64_t echo_ns = 0;       ///< as in Welcome; 0: no clock reading
+    std::uint64_t amount = 0;   ///< give: at most so many nodes
+    std::int64_t budget_ns = 0; ///< report after this time from now on
+    std::int64_t echo_ns = 0;   ///< as in Welcome; 0: no clock reading
     std::int64_t clock_ns = 0;
 
     bool operator==(Order const&) const = default;
@@ -70,18 +70,19 @@ enum class Hunger : std::uint8_t { none, low, idle };
 /// A sign of life. Its counts are estimates for display and limits: only a Commit makes them count.
 struct Pulse {
     std::uint32_t epoch = 0;
-    std::uint64_t received = 0;         ///< number of the last batch
+    std::uint64_t received = 0; ///< number of the last batch
     std::int64_t clock_ns = 0;
     std::uint64_t unfinished = 0;
     std::uint64_t spare = 0;
-    std::uint64_t nodes = 0;            ///< since the last commit
-    std::uint64_t results = 0;          ///< since the last commit
+    std::uint64_t nodes = 0;   ///< since the last commit
+    std::uint64_t results = 0; ///< since the last commit
     std::int32_t threads = 0;
     std::int32_t idle_threads = 0;
-    std::int32_t lost_ranks = 0;        ///< of a group
+    std::int32_t lost_ranks = 0; ///< of a group
+    double cpu_seconds = 0;      ///< of the member since its start
     Hunger hunger = Hunger::none;
-    bool has_declined = false;          ///< asked to give, nothing to give
-    search::StopReason asks_to_stop = search::StopReason::complete;     ///< signal, memory_limit or error; complete = no
+    bool has_declined = false;                                      ///< asked to give, nothing to give
+    search::StopReason asks_to_stop = search::StopReason::complete; ///< signal, memory_limit or error; complete = no
 
     bool operator==(Pulse const&) const = default;
 };
@@ -90,8 +91,8 @@ struct Pulse {
 struct Commit {
     Pulse pulse;
     search::Harvest harvest;
-    bool is_final = false;              ///< the member has stopped
-    std::string error;                  ///< why it asks to stop
+    bool is_final = false; ///< the member has stopped
+    std::string error;     ///< why it asks to stop
 
     bool operator==(Commit const&) const = default;
 };

@@ -6,7 +6,7 @@
 
 namespace espalier::cluster {
 
-enum class PolicyKind : std::uint8_t { fixed, omp_dynamic, hybrid };     ///< `static`, `omp-dynamic`, `hybrid` in YAML
+enum class PolicyKind : std::uint8_t { fixed, omp_dynamic, hybrid }; ///< `static`, `omp-dynamic`, `hybrid` in YAML
 
 /// Decides how much a member gets, how long it may be silent and how much is called back. Pure: it sends nothing, holds
 /// no queue, and every decision is tested in one process.
@@ -16,8 +16,8 @@ public:
         PolicyKind kind = PolicyKind::hybrid;
         std::int64_t budget_ns = 200'000'000;
         std::int64_t min_budget_ns = 5'000'000;
-        std::size_t max_batch = 64;             ///< subtrees
-        std::size_t max_gift = 256;             ///< subtrees asked of a rich member at once
+        std::size_t max_batch = 64; ///< subtrees
+        std::size_t max_gift = 256; ///< subtrees asked of a rich member at once
     };
     explicit BatchPolicy(Options options) : options_(options) {}
 
@@ -28,14 +28,17 @@ public:
     }
     /// Short when the queue is: then news matter more than messages. A flat hub with many members keeps it long.
     [[nodiscard]] std::int64_t budget_ns(std::size_t queued, std::size_t members, std::size_t hungry) const {
-        auto const busy_floor = static_cast<std::int64_t>(members) * 20'000;    // 5 us a message, a quarter of the hub's time
+        auto const busy_floor =
+            static_cast<std::int64_t>(members) * 20'000; // 5 us a message, a quarter of the hub's time
         auto const shortest = std::min(std::max(options_.min_budget_ns, busy_floor), options_.budget_ns);
         if (hungry > 0) return shortest;
         return queued >= members ? options_.budget_ns : std::max(shortest, options_.budget_ns / 4);
     }
     /// Subtrees that the queue should hold so that a hungry member need not wait for another one to give.
     [[nodiscard]] std::size_t reserve(std::size_t members) const { return members > 1 ? members : 0; }
-    [[nodiscard]] std::size_t gift(std::size_t wanted) const { return std::clamp<std::size_t>(wanted, 1, options_.max_gift); }
+    [[nodiscard]] std::size_t gift(std::size_t wanted) const {
+        return std::clamp<std::size_t>(wanted, 1, options_.max_gift);
+    }
 
 private:
     Options options_;

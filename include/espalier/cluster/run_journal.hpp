@@ -8,10 +8,12 @@
 
 namespace espalier::cluster {
 
-/// The run folder as the conductor's memory: run.h5 and checkpoint.h5, written by rank 0. Knows what came before a resume.
+/// The run folder as the conductor's memory: run.h5 and checkpoint.h5, written by rank 0. Knows what came before a
+/// resume.
 class RunJournal final : public Journal {
 public:
-    /// `record` says what does not change during the run: identity, config, problem, and this execution as its last one.
+    /// `record` says what does not change during the run: identity, config, problem, and this execution as its last
+    /// one.
     RunJournal(store::RunFolder folder, store::RunRecord record);
 
     /// What an earlier execution left to do; nothing in a new run. Throws InputError if no checkpoint can be read.
@@ -35,6 +37,7 @@ public:
 
 private:
     void load(store::RunRecord const& previous);
+    void close_interrupted(store::Checkpoint const& checkpoint);
     void copy_state(RunState const& state);
     [[nodiscard]] std::vector<store::EmitExtent> extents(RunState const& state) const;
 
@@ -42,7 +45,7 @@ private:
     store::RunRecord record_;
     std::optional<RunState> resumed_;
     int older_stage_ = 0;
-    std::vector<store::EmitExtent> older_emits_;        ///< of earlier executions, in older_stage_
+    std::vector<store::EmitExtent> older_emits_; ///< of earlier executions, in older_stage_
     double earlier_seconds_ = 0;
     double earlier_cpu_seconds_ = 0;
     std::int64_t started_ns_;

@@ -11,25 +11,25 @@ namespace espalier::cluster {
 struct SearchOptions {
     ClusterOptions cluster;
     Limits limits;
-    int threads = 1;                    ///< working threads of this rank
-    std::uint64_t memory_bytes = 0;     ///< limit of this rank; 0 = none
+    int threads = 1;                ///< working threads of this rank
+    std::uint64_t memory_bytes = 0; ///< limit of this rank; 0 = none
     std::size_t verify_batch = 64;
     trace::Recorder::Options trace;
     std::filesystem::path folder;
     int segment = 1;
     bool shows_progress = true;
-    bool is_terminal = false;           ///< stderr is one
+    bool is_terminal = false; ///< stderr is one
 };
 
 /// How a run ended. Complete on rank 0; other ranks know only that it did.
 struct Outcome {
     search::StopReason reason = search::StopReason::error;
     std::string error;
-    search::Counts counts;              ///< totals of the run
+    search::Counts counts; ///< totals of the run
     std::uint64_t results = 0;
     double seconds = 0;
-    double cpu_seconds = 0;             ///< of all ranks that said farewell, from process start
-    double total_seconds = 0;           ///< with earlier executions
+    double cpu_seconds = 0;   ///< of all ranks that said farewell, from process start
+    double total_seconds = 0; ///< with earlier executions
     double total_cpu_seconds = 0;
     search::PhaseTimes phases;
     std::uint64_t peak_rss_bytes = 0;
@@ -39,8 +39,9 @@ struct Outcome {
     std::uint64_t trace_events = 0;
 };
 
-/// Searches with all ranks until it is complete or stopped. All ranks call it; only rank 0 has a journal. Not collective in
-/// the sense of MPI: it works on when a rank dies.
-[[nodiscard]] Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, RunJournal* journal);
+/// Searches with all ranks until it is complete or stopped. All ranks call it; only rank 0 has a journal. Not
+/// collective in the sense of MPI: it works on when a rank dies.
+[[nodiscard]] Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
+                             RunJournal* journal);
 
 } // namespace espalier::cluster

@@ -23,15 +23,16 @@ private:
 /// A value that comes after the file: `search.threads` = `2`, from `--set` or from a flag that is named in messages.
 struct Override {
     std::string key;
-    std::string value;          ///< YAML
-    std::string origin;         ///< e.g. `--set search.threads=x` or `--max-time`
+    std::string value;  ///< YAML
+    std::string origin; ///< e.g. `--set search.threads=x` or `--max-time`
 };
 /// Splits `key=value`. Throws InputError.
 [[nodiscard]] Override parse_override(std::string_view text);
 
 /// Precedence: override > file > default. Throws ConfigError with every error in it.
 [[nodiscard]] RunConfig load_experiment(std::filesystem::path const& file, std::vector<Override> const& overrides = {});
-[[nodiscard]] RunConfig parse_experiment(std::string_view text, std::string const& name, std::vector<Override> const& overrides = {});
+[[nodiscard]] RunConfig parse_experiment(std::string_view text, std::string const& name,
+                                         std::vector<Override> const& overrides = {});
 
 /// The merged experiment, every key written out; reading it gives the same value.
 [[nodiscard]] std::string to_yaml(RunConfig const& config);

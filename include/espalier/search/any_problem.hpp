@@ -10,7 +10,7 @@ namespace espalier::search {
 
 /// Where `static` policies cut the tree.
 struct SeedRule {
-    std::int32_t depth = 0;             ///< 0: the first depth with at least `subtrees` subtrees
+    std::int32_t depth = 0; ///< 0: the first depth with at least `subtrees` subtrees
     std::size_t subtrees = 1;
 };
 /// The top of a tree, searched by one thread: what was finished there, and the subtrees below it in a fixed order.
@@ -66,7 +66,8 @@ private:
         return packed;
     }
     /// All nodes of one level are visited; returns the next level.
-    [[nodiscard]] std::vector<Node> next_level(std::vector<Node> const& level, Chunk<P>& chunk, typename P::Workspace& workspace) const {
+    [[nodiscard]] std::vector<Node> next_level(std::vector<Node> const& level, Chunk<P>& chunk,
+                                               typename P::Workspace& workspace) const {
         for (auto const& node : level) chunk.visit(node, workspace, no_incumbent);
         auto const candidates = std::exchange(chunk.candidates, {});
         if (!candidates.empty()) chunk.judge(candidates, workspace);
@@ -83,8 +84,10 @@ Seeding ProblemAdapter<P>::seed(PackedNodes const& roots, SeedRule rule) const {
     auto workspace = problem_.make_workspace(chunk.notes);
     std::vector<Node> level;
     for (auto const& root : roots) level.push_back(problem_.unpack(root.bytes));
-    auto const is_enough = [&](int depth) { return rule.depth > 0 ? depth >= rule.depth : level.size() >= rule.subtrees; };
-    int const deepest = std::max(rule.depth, 32);       // a path never gets wide enough
+    auto const is_enough = [&](int depth) {
+        return rule.depth > 0 ? depth >= rule.depth : level.size() >= rule.subtrees;
+    };
+    int const deepest = std::max(rule.depth, 32); // a path never gets wide enough
     for (int depth = 0; depth < deepest && !level.empty() && !is_enough(depth); ++depth)
         level = next_level(level, chunk, workspace);
     Seeding seeding{.done = {.counts = zero_counts(info_)}, .subtrees = pack(level)};

@@ -57,8 +57,8 @@ public:
         ++funnel_[reason];
         ++prunes_;
     }
-    /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found. Returns the smallest
-    /// cost among the new results.
+    /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found. Returns the
+    /// smallest cost among the new results.
     double judge(std::span<Node const> batch, typename P::Workspace& workspace) {
         double best = no_incumbent;
         if constexpr (Verifies<P>) {
@@ -67,9 +67,12 @@ public:
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 if (outcomes[i].result) results.push_back(problem_->record(*outcomes[i].result));
                 if (outcomes[i].result) best = std::min(best, results.back().cost);
-                if (outcomes[i].expands) expand(batch[i], workspace);
-                else if (outcomes[i].result) ++nodes_;
-                else count_prune(outcomes[i].reason.value);
+                if (outcomes[i].expands)
+                    expand(batch[i], workspace);
+                else if (outcomes[i].result)
+                    ++nodes_;
+                else
+                    count_prune(outcomes[i].reason.value);
             }
         }
         return best;
@@ -95,8 +98,8 @@ public:
         for (std::size_t i = 0; i < funnel_.size(); ++i) total.funnel[i] += funnel_[i];
         for (std::size_t i = 0; i < info.counters.size(); ++i) {
             auto const value = notes.values()[i];
-            total.counters[i] =
-                info.counters[i].kind == CounterKind::sum ? total.counters[i] + value : std::max(total.counters[i], value);
+            total.counters[i] = info.counters[i].kind == CounterKind::sum ? total.counters[i] + value
+                                                                          : std::max(total.counters[i], value);
         }
         reset_counts();
     }
@@ -114,9 +117,7 @@ public:
     std::vector<ResultRecord> results;
 
 private:
-    auto later() const
-        requires Prioritized<P>
-    {
+    auto later() const requires Prioritized<P> {
         return [this](Node const& a, Node const& b) { return problem_->priority(a) > problem_->priority(b); };
     }
     void reset_counts() {

@@ -8,8 +8,8 @@
 
 namespace espalier::search {
 
-/// Where threads without work sleep. A sleeper announces itself, looks for work once more, and only then waits, so that a
-/// ring between the look and the wait is not lost. Nobody spins. Thread safe.
+/// Where threads without work sleep. A sleeper announces itself, looks for work once more, and only then waits, so that
+/// a ring between the look and the wait is not lost. Nobody spins. Thread safe.
 class Doorbell {
 public:
     /// Announces the caller. Every announce() is followed by one wait() or cancel().

@@ -16,7 +16,8 @@ struct Open {
     std::uint64_t origin = 0;
 };
 
-/// The open nodes of a ledger: the deepest are at the back and taken first, the shallowest at the front and given first.
+/// The open nodes of a ledger: the deepest are at the back and taken first, the shallowest at the front and given
+/// first.
 template <SearchProblem P>
 class DepthFirstFrontier {
 public:
@@ -65,7 +66,7 @@ public:
         }
         std::reverse(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
     }
-    void give(std::size_t k, std::vector<Entry>& out) {         // a prefix of a heap is a heap
+    void give(std::size_t k, std::vector<Entry>& out) { // a prefix of a heap is a heap
         for (k = std::min(k, size()); k > 0; --k) {
             out.push_back(std::move(entries_.back()));
             entries_.pop_back();
@@ -76,7 +77,8 @@ public:
 
 private:
     auto later() const {
-        return [this](Entry const& a, Entry const& b) { return problem_->priority(a.node) > problem_->priority(b.node); };
+        return
+            [this](Entry const& a, Entry const& b) { return problem_->priority(a.node) > problem_->priority(b.node); };
     }
     P const* problem_;
     std::vector<Entry> entries_;

@@ -11,7 +11,8 @@
 
 namespace espalier::search {
 
-/// What one thread has: open nodes, nodes it took for the chunk in progress, and what it finished since the last harvest.
+/// What one thread has: open nodes, nodes it took for the chunk in progress, and what it finished since the last
+/// harvest.
 ///
 /// Invariant under `mutex`: open + taken is exactly its unfinished work, and `done` counts everything else once.
 /// Locks are taken in the order of threads, the verification queue last.
@@ -24,9 +25,9 @@ struct alignas(64) Ledger {
     mutable std::mutex mutex;
     Frontier<P> open;
     std::vector<Entry> taken;
-    Harvest done;                           ///< `kept` and `given` stay empty here
-    std::atomic<std::size_t> spare{0};      ///< size of `open`, readable without the lock
-    std::uint64_t generation = 0;           ///< changes when the work is dropped: a chunk of an older one is discarded
+    Harvest done;                      ///< `kept` and `given` stay empty here
+    std::atomic<std::size_t> spare{0}; ///< size of `open`, readable without the lock
+    std::uint64_t generation = 0;      ///< changes when the work is dropped: a chunk of an older one is discarded
 
     /// Call with the lock held. Sequentially consistent, as Doorbell needs it: publish first, then look who waits.
     void note_size() { spare.store(open.size()); }
@@ -41,8 +42,8 @@ struct VerifyQueue {
 
     mutable std::mutex mutex;
     std::deque<Entry> waiting;
-    std::vector<std::vector<Entry>> in_work;    ///< by thread
-    std::atomic<std::size_t> size{0};           ///< of `waiting`
+    std::vector<std::vector<Entry>> in_work; ///< by thread
+    std::atomic<std::size_t> size{0};        ///< of `waiting`
 
     /// Call with the lock held.
     void note_size() { size.store(waiting.size()); }

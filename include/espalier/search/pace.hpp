@@ -6,8 +6,8 @@
 
 namespace espalier::search {
 
-/// Tells when a slice of time is over while looking at the clock only now and then: every node if nodes are slow, every few
-/// hundred if they take 100 ns.
+/// Tells when a slice of time is over while looking at the clock only now and then: every node if nodes are slow, every
+/// few hundred if they take 100 ns.
 class Pace {
 public:
     void start(std::int64_t now_ns, std::int64_t slice_ns) {
@@ -24,8 +24,10 @@ private:
     bool look() {
         auto const now = base::steady_ns();
         auto const step_ns = now - last_ns_;
-        if (step_ns < slice_ns_ / 64 && steps_ < 4096) steps_ *= 2;
-        else if (step_ns > slice_ns_ / 16 && steps_ > 1) steps_ /= 2;
+        if (step_ns < slice_ns_ / 64 && steps_ < 4096)
+            steps_ *= 2;
+        else if (step_ns > slice_ns_ / 16 && steps_ > 1)
+            steps_ /= 2;
         last_ns_ = now;
         left_ = steps_;
         return now >= end_ns_;

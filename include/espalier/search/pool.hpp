@@ -12,15 +12,15 @@ namespace espalier::search {
 
 /// What a pool looks like at a glance. Numbers of running threads are a moment old; `is_dry` is exact.
 struct PoolStatus {
-    std::uint64_t unfinished = 0;   ///< nodes open, taken by threads, or waiting for verification
-    std::uint64_t spare = 0;        ///< of these: not taken by a thread, so they could be given away
-    std::uint64_t nodes = 0;        ///< finished since the pool was made
-    std::uint64_t results = 0;      ///< found since the pool was made
+    std::uint64_t unfinished = 0; ///< nodes open, taken by threads, or waiting for verification
+    std::uint64_t spare = 0;      ///< of these: not taken by a thread, so they could be given away
+    std::uint64_t nodes = 0;      ///< finished since the pool was made
+    std::uint64_t results = 0;    ///< found since the pool was made
     int threads = 0;
     int idle_threads = 0;
-    int lost_ranks = 0;             ///< of a group
+    int lost_ranks = 0; ///< of a group
     double incumbent = no_incumbent;
-    bool is_dry = true;             ///< nothing is unfinished
+    bool is_dry = true; ///< nothing is unfinished
 };
 
 /// How many records of a rank's emit shard count. Emitted records are a set, so more than these do no harm.
@@ -36,9 +36,9 @@ struct Harvest {
     Counts counts;
     std::vector<ResultRecord> results;
     std::vector<EmitRecord> emits;
-    std::vector<EmitMark> emit_marks;   ///< records that are in shards already
-    PackedNodes kept;       ///< unfinished, still here
-    PackedNodes given;      ///< unfinished, no longer here: the shallowest, which have the largest subtrees
+    std::vector<EmitMark> emit_marks; ///< records that are in shards already
+    PackedNodes kept;                 ///< unfinished, still here
+    PackedNodes given;                ///< unfinished, no longer here: the shallowest, which have the largest subtrees
 
     bool operator==(Harvest const&) const = default;
 };
@@ -50,8 +50,8 @@ public:
     /// Deals subtrees to the threads.
     virtual void add(PackedNodes const& nodes) = 0;
     [[nodiscard]] virtual PoolStatus status() const = 0;
-    /// Copies all ledgers in one transition, without waiting for chunks in progress. Gives away at most `most` nodes, and
-    /// never more than half of what is unfinished (all of it if `most` is `everything`).
+    /// Copies all ledgers in one transition, without waiting for chunks in progress. Gives away at most `most` nodes,
+    /// and never more than half of what is unfinished (all of it if `most` is `everything`).
     [[nodiscard]] virtual Harvest harvest(std::size_t most) = 0;
     /// Somebody will soon ask for nodes: keep some that can be given. In force until a harvest gives something.
     virtual void prepare_to_give() {}

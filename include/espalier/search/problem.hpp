@@ -21,7 +21,7 @@ namespace espalier::search {
 struct Assessment {
     enum class Action : std::uint8_t { expand, prune, candidate };
     Action action = Action::expand;
-    base::ReasonId reason{};        ///< of a prune
+    base::ReasonId reason{}; ///< of a prune
 };
 [[nodiscard]] constexpr Assessment expand_it() { return {}; }
 [[nodiscard]] constexpr Assessment prune_it(base::ReasonId reason) { return {Assessment::Action::prune, reason}; }
@@ -82,8 +82,8 @@ private:
 /// - `depth` of a node: roots have the smallest, children one more than their parent.
 template <class P>
 concept SearchProblem = requires(P const& problem, typename P::Node const& node, typename P::Workspace& workspace,
-                                 Children<typename P::Node>& children, std::span<std::byte const> bytes, base::Bytes& out,
-                                 Notes& notes) {
+                                 Children<typename P::Node>& children, std::span<std::byte const> bytes,
+                                 base::Bytes& out, Notes& notes) {
     requires std::movable<typename P::Node> && std::copyable<typename P::Node>;
     { problem.info() } -> std::convertible_to<ProblemInfo>;
     { problem.roots() } -> std::same_as<std::vector<typename P::Node>>;

@@ -13,13 +13,13 @@ namespace espalier::search {
 
 struct PoolOptions {
     int threads = 1;
-    int verify_services = 0;            ///< extra threads that only verify (one a device); 0: the workers do it
-    bool is_stealing = true;            ///< off for policy `static`: what a thread gets is all it does
+    int verify_services = 0; ///< extra threads that only verify (one a device); 0: the workers do it
+    bool is_stealing = true; ///< off for policy `static`: what a thread gets is all it does
     std::size_t verify_batch = 64;
-    std::int64_t verify_wait_ns = 2'000'000;    ///< a service waits this long for a full batch
+    std::int64_t verify_wait_ns = 2'000'000; ///< a service waits this long for a full batch
     std::int64_t chunk_ns = 1'000'000;
-    std::int32_t rank = 0;              ///< for ids of chunks
-    trace::Recorder const* trace = nullptr;     ///< outlives the pool; may be null
+    std::int32_t rank = 0;                  ///< for ids of chunks
+    trace::Recorder const* trace = nullptr; ///< outlives the pool; may be null
 };
 
 /// The OpenMP threads of one rank at work on one problem.
@@ -70,13 +70,13 @@ private:
     P const& problem_;
     PoolOptions const options_;
     ProblemInfo const info_;
-    std::vector<std::unique_ptr<Ledger<P>>> ledgers_;       ///< threads first, then services
+    std::vector<std::unique_ptr<Ledger<P>>> ledgers_; ///< threads first, then services
     mutable VerifyQueue<P> verify_;
-    Doorbell bell_;             ///< working threads sleep here
-    Doorbell attention_;        ///< the communicating thread sleeps here
+    Doorbell bell_;      ///< working threads sleep here
+    Doorbell attention_; ///< the communicating thread sleeps here
     base::FirstError error_;
     std::atomic<bool> is_stopping_{false};
-    std::atomic<bool> is_sharing_{false};       ///< threads leave half of their nodes open, for thieves or other ranks
+    std::atomic<bool> is_sharing_{false}; ///< threads leave half of their nodes open, for thieves or other ranks
     std::atomic<std::int64_t> unfinished_{0};
     std::atomic<std::uint64_t> nodes_{0};
     std::atomic<std::uint64_t> results_{0};

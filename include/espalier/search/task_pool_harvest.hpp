@@ -44,14 +44,14 @@ std::optional<Failure> TaskPool<P>::failure() const {
         return Failure{.is_out_of_memory = true, .message = "out of memory"};
     } catch (std::exception const& error) {
         return Failure{.message = error.what()};
-    } catch (...) {
-    }
+    } catch (...) {}
     return Failure{.message = "unknown exception in a working thread"};
 }
 
 template <SearchProblem P>
 PhaseTimes TaskPool<P>::phases() const {
-    return {.search = 1e-9 * static_cast<double>(search_cpu_ns_.load()), .verify = 1e-9 * static_cast<double>(verify_cpu_ns_.load())};
+    return {.search = 1e-9 * static_cast<double>(search_cpu_ns_.load()),
+            .verify = 1e-9 * static_cast<double>(verify_cpu_ns_.load())};
 }
 
 template <SearchProblem P>

@@ -4,8 +4,6 @@
 
 #include "espalier/search/task_pool.hpp"
 
-#include <thread>
-
 namespace espalier::search {
 
 /// Everything one thread owns. Not movable: the workspace refers to the chunk's notes.
@@ -30,8 +28,8 @@ struct TaskPool<P>::Worker {
     Pace pace;
     std::uint64_t chunks = 0;
     std::uint64_t generation = 0;
-    std::size_t appetite = 1;           ///< nodes to take next: about as many as the last chunk finished
-    std::uint64_t origin = 0;           ///< of the first node taken
+    std::size_t appetite = 1; ///< nodes to take next: about as many as the last chunk finished
+    std::uint64_t origin = 0; ///< of the first node taken
     std::int32_t depth = 0;
 };
 
@@ -65,29 +63,14 @@ template <SearchProblem P>
 void TaskPool<P>::work(int index) {
     Worker worker(*this, index);
     if (index >= options_.threads) return serve(worker);
-    auto const full = Bounded<P> ? 1 : options_.verify_batch;      // a better incumbent is worth more than a full batch
+    auto const full = Bounded<P> ? 1 : options_.verify_batch; // a better incumbent is worth more than a full batch
     auto const batch = options_.verify_services > 0 ? ~std::size_t{0} : full;
     while (!is_stopping_.load(std::memory_order_relaxed)) {
         if (verify_.size.load(std::memory_order_relaxed) >= batch && verify_some(worker, batch)) continue;
-        if (take_own(worker) || (options_.is_stealing && steal(worker))) run_chunk(worker);
-        else if (options_.verify_services > 0 || !verify_some(worker, 1)) idle(worker);
-    }
-}
-
-/// A service thread: takes full batches, or what is there when the oldest candidate has waited long enough.
-template <SearchProblem P>
-void TaskPool<P>::serve(Worker& worker) {
-    while (!is_stopping_.load(std::memory_order_relaxed)) {
-        auto const ticket = bell_.announce();
-        if (verify_.size.load() == 0) {
-            bell_.wait(ticket);
-            continue;
-        }
-        bell_.cancel();
-        auto const until = base::steady_ns() + options_.verify_wait_ns;
-        while (verify_.size.load() < options_.verify_batch && base::steady_ns() < until && !is_stopping_)
-            std::this_thread::sleep_for(std::chrono::microseconds(100));
-        verify_some(worker, 1);
+        if (take_own(worker) || (options_.is_stealing && steal(worker)))
+            run_chunk(worker);
+        else if (options_.verify_services > 0 || !verify_some(worker, 1))
+            idle(worker);
     }
 }
 
@@ -98,7 +81,7 @@ bool TaskPool<P>::take_own(Worker& worker) {
     std::lock_guard const lock(ledger.mutex);
     if (ledger.open.size() == 0) return false;
     auto count = worker.appetite;
-    if (is_wanted()) count = std::min(count, (ledger.open.size() + 1) / 2);      // leave something to steal
+    if (is_wanted()) count = std::min(count, (ledger.open.size() + 1) / 2); // leave something to steal
     ledger.open.take(count, ledger.taken);
     ledger.note_size();
     worker.generation = ledger.generation;
@@ -187,45 +170,7 @@ void TaskPool<P>::settle(Worker& worker, std::vector<Entry>& finished, std::uint
     if (ledger.spare.load() > 0 || verify_.size.load() > 0) bell_.ring();
 }
 
-template <SearchProblem P>
-bool TaskPool<P>::verify_some(Worker& worker, std::size_t at_least) {
-    if constexpr (Verifies<P>) {
-        auto& batch = verify_.in_work[static_cast<std::size_t>(worker.index)];
-        std::vector<Node> nodes;
-        {
-            std::lock_guard const lock(worker.ledger.mutex);
-            std::lock_guard const verify_lock(verify_.mutex);
-            if (verify_.waiting.empty() || verify_.waiting.size() < at_least) return false;
-            auto const end = verify_.waiting.begin() +
-                             static_cast<std::ptrdiff_t>(std::min(options_.verify_batch, verify_.waiting.size()));
-            batch.assign(verify_.waiting.begin(), end);
-            verify_.waiting.erase(verify_.waiting.begin(), end);
-            verify_.note_size();
-            for (auto const& entry : batch) nodes.push_back(entry.node);
-            worker.generation = worker.ledger.generation;
-            worker.origin = batch.front().origin;
-        }
-        auto const start = base::steady_ns();
-        auto const cpu_start = base::thread_cpu_ns();
-        offer_incumbent(worker.chunk.judge(nodes, worker.workspace));
-        auto const cpu = base::thread_cpu_ns() - cpu_start;
-        verify_cpu_ns_.fetch_add(cpu, std::memory_order_relaxed);
-        trace::Event event{.start_ns = start,
-                           .duration_ns = base::steady_ns() - start,
-                           .useful_ns = cpu,
-                           .id = worker.next_id(options_.rank),
-                           .parent = worker.origin,
-                           .nodes = static_cast<std::uint32_t>(nodes.size()),
-                           .depth = problem_.depth(nodes.front()),
-                           .kind = trace::Kind::verify};
-        settle(worker, batch, event.id);
-        record(worker, event);
-        return true;
-    } else {
-        return false;
-    }
-}
-
 } // namespace espalier::search
 
 #include "espalier/search/task_pool_harvest.hpp"
+#include "espalier/search/task_pool_verify.hpp"

@@ -17,9 +17,11 @@ inline constexpr double no_incumbent = std::numeric_limits<double>::infinity();
 
 /// Why a run ended.
 enum class StopReason : std::uint8_t { complete, time_limit, node_limit, result_limit, signal, memory_limit, error };
-inline constexpr std::array<std::string_view, 7> stop_reason_names{"complete", "time_limit",   "node_limit", "result_limit",
-                                                                   "signal",   "memory_limit", "error"};
-[[nodiscard]] constexpr std::string_view name(StopReason reason) { return stop_reason_names[static_cast<std::size_t>(reason)]; }
+inline constexpr std::array<std::string_view, 7> stop_reason_names{
+    "complete", "time_limit", "node_limit", "result_limit", "signal", "memory_limit", "error"};
+[[nodiscard]] constexpr std::string_view name(StopReason reason) {
+    return stop_reason_names[static_cast<std::size_t>(reason)];
+}
 
 /// What verification says of a candidate. Undecided never counts as equal, and is never shown as a result.
 enum class Verdict : std::uint8_t { equal, different, undecided };
@@ -32,8 +34,8 @@ inline constexpr std::array<std::string_view, 3> verification_names{"counted", "
 struct PackedNode {
     base::Bytes bytes;
     std::int32_t depth = 0;
-    double priority = 0;        ///< smaller is more promising; 0 if the problem has none
-    std::uint64_t origin = 0;   ///< id of the chunk that made it, for the trace; not kept over a resume
+    double priority = 0;      ///< smaller is more promising; 0 if the problem has none
+    std::uint64_t origin = 0; ///< id of the chunk that made it, for the trace; not kept over a resume
 
     bool operator==(PackedNode const&) const = default;
 };
@@ -41,12 +43,12 @@ using PackedNodes = std::vector<PackedNode>;
 
 /// One verified result, ready to be stored.
 struct ResultRecord {
-    std::uint64_t key = 0;      ///< content hash; equal results have equal keys
+    std::uint64_t key = 0; ///< content hash; equal results have equal keys
     double cost = 0;
-    double error_bound = 0;     ///< probability that it is wrong; 0 if proved or counted
+    double error_bound = 0; ///< probability that it is wrong; 0 if proved or counted
     Verification verification = Verification::random;
-    std::string text;           ///< readable form
-    base::Bytes payload;        ///< the problem's own form
+    std::string text;    ///< readable form
+    base::Bytes payload; ///< the problem's own form
 
     bool operator==(ResultRecord const&) const = default;
 };
@@ -71,20 +73,20 @@ struct CounterInfo {
 
 /// What the engine must know of a problem to count for it.
 struct ProblemInfo {
-    std::string kind;                       ///< as in the experiment file
-    std::vector<std::string> reasons;       ///< of pruning, by ReasonId
+    std::string kind;                 ///< as in the experiment file
+    std::vector<std::string> reasons; ///< of pruning, by ReasonId
     std::vector<CounterInfo> counters;
-    bool has_bound = false;                 ///< branch and bound: only results equal to the best are kept
+    bool has_bound = false; ///< branch and bound: only results equal to the best are kept
     bool has_priority = false;
-    bool is_counting = false;               ///< never ends with "nothing found"
+    bool is_counting = false; ///< never ends with "nothing found"
     int stages = 1;
 };
 
 /// Exact counts of finished nodes. Adding two is how ranks and executions are joined.
 struct Counts {
     std::uint64_t nodes = 0;
-    std::vector<std::uint64_t> funnel;      ///< by ReasonId
-    std::vector<std::uint64_t> counters;    ///< as ProblemInfo::counters
+    std::vector<std::uint64_t> funnel;   ///< by ReasonId
+    std::vector<std::uint64_t> counters; ///< as ProblemInfo::counters
 
     bool operator==(Counts const&) const = default;
 };

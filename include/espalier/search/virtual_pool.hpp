@@ -8,8 +8,8 @@
 
 namespace espalier::search {
 
-/// One worker in virtual time: every node takes `node_ns`, nothing really waits. It searches for real, so counts and results
-/// can be checked, and thousands of them run in one thread. The simulated counterpart of TaskPool.
+/// One worker in virtual time: every node takes `node_ns`, nothing really waits. It searches for real, so counts and
+/// results can be checked, and thousands of them run in one thread. The simulated counterpart of TaskPool.
 template <SearchProblem P>
 class VirtualPool final : public VirtualWorker {
 public:

@@ -12,7 +12,7 @@ namespace espalier::store {
 
 /// A shard of emitted records and how many of them are committed.
 struct EmitExtent {
-    std::string file;           ///< relative to the run folder
+    std::string file; ///< relative to the run folder
     std::uint64_t records = 0;
 
     bool operator==(EmitExtent const&) const = default;
@@ -24,11 +24,11 @@ struct Checkpoint {
     std::int32_t stage = 0;
     search::Counts counts;
     double incumbent = search::no_incumbent;
-    std::uint64_t results = 0;          ///< length of /results in run.h5 at this time
-    std::uint64_t progress = 0;         ///< length of /progress
-    search::PackedNodes open;           ///< queue and leases together
+    std::uint64_t results = 0;  ///< length of /results in run.h5 at this time
+    std::uint64_t progress = 0; ///< length of /progress
+    search::PackedNodes open;   ///< queue and leases together
     std::vector<EmitExtent> emits;
-    double total_seconds = 0;           ///< of all executions up to this checkpoint
+    double total_seconds = 0; ///< of all executions up to this checkpoint
     double total_cpu_seconds = 0;
 
     bool operator==(Checkpoint const&) const = default;
@@ -40,7 +40,7 @@ void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& che
 
 struct LoadedCheckpoint {
     Checkpoint checkpoint;
-    std::string warning;                ///< says so if the newest one was damaged and the previous one was taken
+    std::string warning; ///< says so if the newest one was damaged and the previous one was taken
 };
 /// Nothing if the folder has no checkpoint at all. Throws InputError if there are files and none of them is whole.
 [[nodiscard]] std::optional<LoadedCheckpoint> read_checkpoint(std::filesystem::path const& folder);

@@ -16,8 +16,8 @@ inline constexpr int schema_minor = 0;
 
 /// What decides the answer of a run. Two executions with equal identities may continue each other.
 struct Identity {
-    std::string problem;    ///< canonical text of the merged `problem` section
-    std::string verify;     ///< of the `verify` section
+    std::string problem; ///< canonical text of the merged `problem` section
+    std::string verify;  ///< of the `verify` section
     std::uint64_t seed = 0;
 
     bool operator==(Identity const&) const = default;
@@ -26,33 +26,34 @@ struct Identity {
 /// Where, when and by whom an execution was made. One per execution: a resumed run has several.
 struct Execution {
     std::string command_line;
-    std::string version;            ///< of Espalier
+    std::string version; ///< of Espalier
     std::string commit;
     std::string build;              ///< compiler, flags, build type, libraries
     std::vector<std::string> hosts; ///< by rank
     std::string affinity;           ///< of rank 0
     std::string started_utc;
     std::string ended_utc;
-    std::string stop_reason;        ///< `running` until it ends
+    std::string stop_reason;  ///< `running` until it ends
+    std::int32_t segment = 0; ///< its traces are in trace/segment-NNN
     std::int32_t ranks = 0;
-    std::int32_t threads = 0;       ///< working threads a rank
+    std::int32_t threads = 0; ///< working threads a rank
     std::int32_t lost_ranks = 0;
     double seconds = 0;
     double cpu_seconds = 0;
     std::uint64_t peak_rss_bytes = 0;
     search::PhaseTimes phases;
-    std::uint64_t trace_events = 0;         ///< written by all ranks that said so
-    std::uint32_t trace_shards = 0;         ///< files that this execution should have left
+    std::uint64_t trace_events = 0; ///< written by all ranks that said so
+    std::uint32_t trace_shards = 0; ///< files that this execution should have left
 };
 
 /// Everything run.h5 holds. A value: reading gives back what was written.
 struct RunRecord {
     Identity identity;
-    std::string config;             ///< the whole merged experiment, YAML
+    std::string config; ///< the whole merged experiment, YAML
     std::string problem_kind;
     search::ProblemInfo info;
-    search::Counts counts;          ///< totals of the run; read back as zeros where there are none yet
-    std::vector<search::ResultRecord> results;  ///< in the order of their discovery
+    search::Counts counts;                     ///< totals of the run; read back as zeros where there are none yet
+    std::vector<search::ResultRecord> results; ///< in the order of their discovery
     std::vector<base::ProgressRecord> progress;
     std::vector<Execution> executions;
     std::string stop_reason = "running";

@@ -18,10 +18,11 @@ class RunFolder {
 public:
     struct Options {
         std::filesystem::path path;
-        bool replace = false;       ///< --force: an existing run is removed first
+        bool replace = false; ///< --force: an existing run is removed first
     };
     /// Creates the folder if need be and locks it. Throws InputError if another process writes it (naming that process
-    /// and host), if it holds something that is not a run, or if a run there has another identity (naming what differs).
+    /// and host), if it holds something that is not a run, or if a run there has another identity (naming what
+    /// differs).
     RunFolder(Options options, Identity const& identity);
     ~RunFolder();
     RunFolder(RunFolder&&) noexcept;

@@ -15,10 +15,10 @@ namespace espalier::store {
 /// What identifies a trace shard.
 struct ShardInfo {
     std::int32_t rank = 0;
-    std::int32_t threads = 0;               ///< working threads
+    std::int32_t threads = 0; ///< working threads
     std::string host;
-    std::int64_t clock_offset_ns = 0;       ///< add to this rank's steady clock to get rank 0's
-    std::int64_t wall_minus_steady_ns = 0;  ///< of this rank
+    std::int64_t clock_offset_ns = 0;      ///< add to this rank's steady clock to get rank 0's
+    std::int64_t wall_minus_steady_ns = 0; ///< of this rank
 
     bool operator==(ShardInfo const&) const = default;
 };
@@ -47,7 +47,7 @@ private:
 struct LoadedTrace {
     ShardInfo info;
     std::vector<trace::Event> events;
-    std::string warning;        ///< says so if a killed writer damaged the end, which is then left out
+    std::string warning; ///< says so if a killed writer damaged the end, which is then left out
 };
 /// Throws InputError if the file is missing or no shard.
 [[nodiscard]] LoadedTrace read_trace_shard(std::filesystem::path const& file);

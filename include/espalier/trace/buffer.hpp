@@ -33,8 +33,8 @@ private:
 
     std::mutex mutex_;
     std::vector<Event> events_;
-    std::array<std::size_t, kind_names.size()> newest_{};   ///< by kind: 1 + its place in events_, 0 if none
-    std::int64_t latest_ns_ = 0;                            ///< end of the latest event
+    std::array<std::size_t, kind_names.size()> newest_{}; ///< by kind: 1 + its place in events_, 0 if none
+    std::int64_t latest_ns_ = 0;                          ///< end of the latest event
     std::int64_t grain_ns_ = 0;
     std::uint16_t thread_;
 };
@@ -44,7 +44,7 @@ class Recorder {
 public:
     struct Options {
         bool is_enabled = true;
-        std::uint64_t limit_bytes = 256ull << 20;   ///< of this rank's events, uncompressed
+        std::uint64_t limit_bytes = 256ull << 20; ///< of this rank's events, uncompressed
     };
     Recorder(Options options, int threads);
 
