@@ -45,7 +45,10 @@ constexpr std::array sized_trees{
     SizedTree{"fixed", 1'000, 5'928'836, {.type = geometric, .shape = fixed, .b = 4, .depth = 11, .seed = 163}},
     SizedTree{"binomial", 1'000, 5'955'977, {.type = binomial, .b = 30'000, .q = 0.124375, .m = 8, .seed = 5}},
     SizedTree{"hybrid", 1'000, 6'187'723, {hybrid, linear, 6, 16, 0.234375, 4, 0.5, 56}},
+    SizedTree{"linear", 10'000, 60'151'624, {.type = geometric, .shape = linear, .b = 5, .depth = 21, .seed = 32}},
     SizedTree{"fixed", 10'000, 61'860'872, {.type = geometric, .shape = fixed, .b = 4, .depth = 13, .seed = 46}},
+    SizedTree{"binomial", 10'000, 59'794'585, {.type = binomial, .b = 300'000, .q = 0.124375, .m = 8, .seed = 1}},
+    SizedTree{"hybrid", 10'000, 61'201'136, {hybrid, linear, 7, 18, 0.234375, 4, 0.5, 16}},
 };
 
 struct Measured {

@@ -59,7 +59,7 @@ struct EmitShard::File {
     std::uint64_t records = 0;
     std::uint64_t end = 0; ///< of the bytes
 
-    explicit File(std::filesystem::path const& path) : file(path, ShardFile::Existing::refuse) {}
+    explicit File(std::filesystem::path const& path) : file(path, ShardDisk::Existing::refuse) {}
 
     void start() {
         type = row_type();

@@ -1,52 +1,46 @@
 #pragma once
 
-#include "h5.hpp"
-
-#include <string>
+#include "shard_disk.hpp"
 
 namespace espalier::store {
 
 /// An HDF5 file that grows batch by batch, each flushed, so that a killed writer leaves a readable file.
 ///
-/// The disk space of a batch is reserved before HDF5 changes anything, so a full disk leaves what was there intact. If
-/// writing fails all the same, the file is abandoned: HDF5 goes on into memory that nobody reads, because it would
-/// otherwise try again when the file is closed and when the process ends. Used by one thread.
+/// The disk space of a batch is reserved before HDF5 changes anything, so a full disk leaves intact what was there.
+/// After a failure nothing is written any more. Used by one thread.
 class ShardFile {
 public:
-    enum class Existing { replace, refuse };
-    /// Makes the folder as well. Throws SystemError.
-    ShardFile(std::filesystem::path const& file, Existing existing);
-    ~ShardFile();
-    ShardFile(ShardFile const&) = delete;
-    ShardFile& operator=(ShardFile const&) = delete;
+    /// Throws SystemError.
+    ShardFile(std::filesystem::path const& file, ShardDisk::Existing existing);
 
     [[nodiscard]] hid_t id() const { return file_; }
-    /// Runs `work`, which adds about `bytes`, and flushes. Throws SystemError; from then on every call does so.
+    /// Runs `work`, which adds `bytes` at most, and flushes. Throws SystemError; from then on every call does so.
     template <class Work>
     void change(std::size_t bytes, Work&& work) {
         h5::be_quiet();
+        disk_.reserve(bytes + spare_bytes);
         refuse_if_failed();
         try {
-            reserve(bytes);
             work();
-            h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush the file");
+            flush();
         } catch (h5::Failure const& failure) {
-            abandon(failure.what());
-            refuse_if_failed();
+            disk_.fail(failure.what());
         }
+        refuse_if_failed();
     }
+    /// To be called within a change: what was done is on disk before what follows.
+    void flush() const { h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush the file"); }
     /// Until the disk itself has it. Throws SystemError.
     void sync();
 
 private:
-    [[nodiscard]] int descriptor() const;
-    void reserve(std::size_t bytes);
-    void abandon(std::string why);
+    static constexpr std::size_t spare_bytes = 64u << 10; ///< for HDF5's own tables
+
     void refuse_if_failed() const;
 
     std::filesystem::path path_;
+    ShardDisk disk_;
     h5::File file_;
-    std::string failure_; ///< why the file was abandoned; empty while it is fine
 };
 
 } // namespace espalier::store

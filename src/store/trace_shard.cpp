@@ -119,7 +119,7 @@ struct TraceShard::File {
     std::vector<Event> waiting; ///< what /tail holds
     std::uint64_t written = 0;
 
-    explicit File(std::filesystem::path const& path) : file(path, ShardFile::Existing::replace) {}
+    explicit File(std::filesystem::path const& path) : file(path, ShardDisk::Existing::replace) {}
 
     void start(ShardInfo const& info) {
         type = event_type();
@@ -142,7 +142,7 @@ struct TraceShard::File {
         waiting.insert(waiting.end(), more.begin(), more.end());
         if (auto const whole = waiting.size() / chunk_rows * chunk_rows; whole > 0) {
             h5::append(events, type, waiting.data(), whole);
-            h5::check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "flush the file"); // before /tail is written over
+            file.flush(); // before /tail is written over
             waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(whole));
             from = 0;
         }
@@ -152,7 +152,7 @@ struct TraceShard::File {
 
     void finish() {
         h5::append(events, type, waiting.data(), waiting.size());
-        h5::check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "flush the file");
+        file.flush();
         tail = {};
         h5::check(H5Ldelete(file.id(), "tail", H5P_DEFAULT), "remove the tail");
     }

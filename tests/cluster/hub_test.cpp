@@ -1,0 +1,189 @@
+#include "espalier/cluster/hub.hpp"
+
+#include "espalier/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace espalier;
+using namespace espalier::cluster;
+using base::Rank;
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+search::ProblemInfo info() { return {.kind = "test", .reasons = {"leaf"}}; }
+
+search::PackedNodes nodes(int n) {
+    search::PackedNodes list(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) list[static_cast<std::size_t>(i)].bytes = {std::byte(i)};
+    return list;
+}
+
+/// A hub with two members, and what it says to them.
+struct HubTest : testing::Test {
+    HubTest() : hub(info(), {.members = {{Rank{0}}, {Rank{1}}}, .lease_ns = second}, 0) {}
+
+    void say(int rank, Body body, std::int64_t now = 0) { hub.on_message(Rank{rank}, {{}, std::move(body)}, now); }
+    void hello(int rank, std::int64_t now = 0) { say(rank, Hello{.threads = 1}, now); }
+    Commit commit(std::uint32_t epoch, std::uint64_t received, std::uint64_t done, search::PackedNodes kept,
+                  search::PackedNodes given = {}) {
+        return {.pulse = {.epoch = epoch, .received = received, .unfinished = kept.size(), .threads = 1},
+                .harvest = {
+                    .counts = {.nodes = done, .funnel = {done}}, .kept = std::move(kept), .given = std::move(given)}};
+    }
+    template <class T>
+    std::vector<T> said_to(int rank) {
+        std::vector<T> bodies;
+        for (auto const& outgoing : hub.take_outgoing())
+            if (outgoing.to == Rank{rank} && std::holds_alternative<T>(outgoing.message.body))
+                bodies.push_back(std::get<T>(outgoing.message.body));
+        return bodies;
+    }
+    Hub hub;
+};
+
+} // namespace
+
+TEST_F(HubTest, a_hungry_member_gets_a_batch_and_its_roots_stay_on_lease) {
+    hello(1);
+    hub.add(nodes(1));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+
+    auto const batches = said_to<Batch>(1);
+
+    ASSERT_EQ(batches.size(), 1u);
+    EXPECT_EQ(batches[0].roots.size(), 1u);
+    EXPECT_FALSE(hub.status().is_dry);
+    EXPECT_EQ(hub.open_nodes().size(), 1u);
+}
+
+TEST_F(HubTest, a_commit_replaces_the_lease_and_given_nodes_are_queued) {
+    hello(1);
+    hub.add(nodes(1));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+
+    say(1, commit(1, 1, /*done=*/10, nodes(3), nodes(2)));
+
+    EXPECT_EQ(hub.take_done().counts.nodes, 10u);
+    EXPECT_EQ(hub.open_nodes().size(), 5u);
+    EXPECT_EQ(hub.queued(), 2u);
+}
+
+TEST_F(HubTest, a_batch_that_crossed_a_commit_is_still_on_lease) {
+    hello(1);
+    hub.add(nodes(1));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+
+    say(1, commit(1, /*received=*/0, 0, {}));
+
+    EXPECT_EQ(hub.open_nodes().size(), 1u);
+    EXPECT_FALSE(hub.status().is_dry);
+}
+
+TEST_F(HubTest, a_silent_member_is_lost_and_exactly_its_lease_is_queued_again) {
+    hello(1);
+    hub.add(nodes(1));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+    say(1, commit(1, 1, 7, nodes(4)));
+
+    hub.tick(2 * second);
+
+    EXPECT_EQ(hub.queued(), 4u);
+    EXPECT_EQ(hub.lost(), 1);
+    EXPECT_EQ(hub.take_done().counts.nodes, 7u);
+}
+
+TEST_F(HubTest, a_late_commit_of_an_old_epoch_does_not_count_and_the_member_is_told_to_start_anew) {
+    hello(1);
+    hub.add(nodes(2));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+    hub.tick(2 * second);
+    (void)hub.take_outgoing();
+
+    say(1, commit(1, 1, 1000, nodes(9)), 2 * second);
+
+    auto const welcomes = said_to<Welcome>(1);
+    ASSERT_EQ(welcomes.size(), 1u);
+    EXPECT_EQ(welcomes[0].epoch, 2u);
+    EXPECT_EQ(hub.take_done().counts.nodes, 0u);
+    EXPECT_EQ(hub.open_nodes().size(), 2u);
+}
+
+TEST_F(HubTest, a_member_that_answers_in_the_new_epoch_is_back) {
+    hello(1);
+    hub.tick(2 * second);
+    ASSERT_EQ(hub.lost(), 1);
+
+    say(1, Pulse{.epoch = 2, .threads = 1, .hunger = Hunger::idle}, 2 * second);
+
+    EXPECT_EQ(hub.lost(), 0);
+}
+
+TEST_F(HubTest, a_rich_member_is_asked_when_another_one_is_idle) {
+    hello(0);
+    hello(1);
+    say(0, Pulse{.epoch = 1, .unfinished = 50, .spare = 40, .threads = 1});
+    (void)hub.take_outgoing();
+
+    say(1, Pulse{.epoch = 1, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle});
+
+    auto const orders = said_to<Order>(0);
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].kind, OrderKind::give);
+    EXPECT_EQ(orders[0].amount, 25u);
+}
+
+TEST_F(HubTest, a_member_with_nothing_to_give_is_left_alone_for_a_while) {
+    hello(0);
+    hello(1);
+    say(0, Pulse{.epoch = 1, .unfinished = 50, .threads = 1});
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+    say(0, Pulse{.epoch = 1, .unfinished = 50, .threads = 1, .has_declined = true});
+    (void)hub.take_outgoing();
+
+    hub.tick(0);
+    EXPECT_TRUE(said_to<Order>(0).empty());
+    hub.tick(10'000'000);
+    EXPECT_EQ(said_to<Order>(0).size(), 1u);
+}
+
+TEST_F(HubTest, it_is_dry_when_neither_queue_nor_lease_holds_anything) {
+    hello(1);
+    hub.add(nodes(1));
+    say(1, Pulse{.epoch = 1, .threads = 1, .hunger = Hunger::idle});
+    EXPECT_FALSE(hub.status().is_dry);
+
+    say(1, commit(1, 1, 5, {}));
+
+    EXPECT_TRUE(hub.status().is_dry);
+}
+
+TEST_F(HubTest, it_is_stopped_when_every_living_member_has_sent_its_last_commit) {
+    hello(0);
+    hello(1);
+    hub.order_stop();
+    EXPECT_FALSE(hub.is_stopped());
+
+    auto last = commit(1, 0, 0, nodes(1));
+    last.is_final = true;
+    say(0, last);
+    EXPECT_FALSE(hub.is_stopped());
+    hub.tick(2 * second); // member 1 dies meanwhile
+
+    EXPECT_TRUE(hub.is_stopped());
+}
+
+TEST_F(HubTest, to_the_hub_above_it_is_a_pool_whose_harvest_is_everything_below_it) {
+    hello(0);
+    hello(1);
+    say(0, commit(1, 0, 11, nodes(3), nodes(4)));
+
+    auto const harvest = hub.harvest(2);
+
+    EXPECT_EQ(harvest.counts.nodes, 11u);
+    EXPECT_EQ(harvest.given.size(), 2u);
+    EXPECT_EQ(harvest.kept.size(), 5u);
+}
+
+TEST_F(HubTest, a_stranger_is_refused) { EXPECT_THROW(hello(7), base::SystemError); }

@@ -1,0 +1,104 @@
+#include "espalier/cluster/messages.hpp"
+
+#include "espalier/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace espalier;
+using namespace espalier::cluster;
+
+namespace {
+
+search::PackedNode node(int depth) {
+    return {.bytes = base::Bytes(static_cast<std::size_t>(depth + 1), std::byte{7}),
+            .depth = depth,
+            .priority = 0.5,
+            .origin = 99};
+}
+
+search::Harvest harvest() {
+    return {.counts = {.nodes = 5, .funnel = {1, 2}, .counters = {3}},
+            .results = {{.key = 4, .cost = 1.5, .error_bound = 1e-9, .text = "x", .payload = {std::byte{1}}}},
+            .emits = {{.key = 8, .bytes = {std::byte{2}}}},
+            .emit_marks = {{.rank = 3, .records = 10}},
+            .kept = {node(1), node(2)},
+            .given = {node(0)}};
+}
+
+Pulse pulse() {
+    return {.epoch = 2,
+            .received = 3,
+            .clock_ns = 4,
+            .unfinished = 5,
+            .spare = 6,
+            .nodes = 7,
+            .results = 8,
+            .threads = 9,
+            .idle_threads = 10,
+            .lost_ranks = 11,
+            .cpu_seconds = 12.5,
+            .hunger = Hunger::idle,
+            .has_declined = true,
+            .asks_to_stop = search::StopReason::signal};
+}
+
+std::vector<Body> one_of_each() {
+    return {
+        Hello{.threads = 4, .host = "n1", .clock_ns = 5},
+        Welcome{.epoch = 1, .echo_ns = 2, .clock_ns = 3},
+        Batch{.epoch = 1, .number = 2, .budget_ns = 3, .roots = {node(3)}},
+        Order{.epoch = 1, .kind = OrderKind::give, .amount = 2, .budget_ns = 3, .echo_ns = 4, .clock_ns = 5},
+        pulse(),
+        Commit{.pulse = pulse(), .harvest = harvest(), .is_final = true, .error = "why"},
+        Farewell{
+            .epoch = 1, .ranks = 2, .cpu_seconds = 3, .peak_rss_bytes = 4, .phases = {.search = 5}, .trace_events = 6}};
+}
+
+} // namespace
+
+TEST(Messages, every_kind_survives_the_round_trip) {
+    auto const bodies = one_of_each();
+    ASSERT_EQ(bodies.size(), std::variant_size_v<Body>);
+    for (auto const& body : bodies) {
+        Message const message{{.level = 1, .sequence = 42, .incumbent = 2.5}, body};
+
+        EXPECT_EQ(decode(encode(message)), message);
+    }
+}
+
+TEST(Messages, a_message_cut_anywhere_is_refused) {
+    for (auto const& body : one_of_each()) {
+        auto const bytes = encode({{}, body});
+        for (std::size_t size = 0; size < bytes.size(); ++size)
+            EXPECT_THROW((void)decode(std::span(bytes).first(size)), base::SystemError);
+    }
+}
+
+TEST(Messages, another_version_an_unknown_kind_and_extra_bytes_are_refused) {
+    auto bytes = encode({{}, Hello{}});
+    auto version = bytes;
+    version[0] = std::byte{99};
+    auto kind = bytes;
+    kind[1] = std::byte{99};
+    auto longer = bytes;
+    longer.push_back(std::byte{0});
+
+    EXPECT_THROW((void)decode(version), base::SystemError);
+    EXPECT_THROW((void)decode(kind), base::SystemError);
+    EXPECT_THROW((void)decode(longer), base::SystemError);
+}
+
+TEST(Messages, the_layout_is_fixed) {
+    // version, kind, level, sequence, incumbent, epoch, echo, clock: little-endian, no padding
+    auto const bytes =
+        encode({{.level = 1, .sequence = 2, .incumbent = 0}, Welcome{.epoch = 3, .echo_ns = 4, .clock_ns = 5}});
+
+    ASSERT_EQ(bytes.size(), 1u + 1 + 1 + 8 + 8 + 4 + 8 + 8);
+    EXPECT_EQ(bytes[0], std::byte{message_version});
+    EXPECT_EQ(bytes[1], std::byte{1});
+    EXPECT_EQ(bytes[2], std::byte{1});
+    EXPECT_EQ(bytes[3], std::byte{2});
+    EXPECT_EQ(bytes[19], std::byte{3});
+    EXPECT_EQ(bytes[23], std::byte{4});
+    EXPECT_EQ(bytes[31], std::byte{5});
+}

@@ -1,0 +1,81 @@
+#include "espalier/cluster/policy.hpp"
+
+#include "espalier/cluster/layout.hpp"
+#include "espalier/cluster/node_queue.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace espalier;
+using namespace espalier::cluster;
+
+TEST(BatchPolicy, a_batch_leaves_enough_for_everybody_else) {
+    BatchPolicy const policy({});
+
+    EXPECT_EQ(policy.batch_size(/*queued=*/0, /*members=*/4), 1u);
+    EXPECT_EQ(policy.batch_size(80, 4), 10u);
+    EXPECT_EQ(policy.batch_size(1'000'000, 4), 64u);
+}
+
+TEST(BatchPolicy, a_starving_cluster_gets_shorter_budgets) {
+    BatchPolicy const policy({.budget_ns = 200'000'000});
+
+    auto const calm = policy.budget_ns(/*queued=*/100, /*members=*/8, /*hungry=*/0);
+    auto const short_queue = policy.budget_ns(3, 8, 0);
+    auto const starving = policy.budget_ns(0, 8, 7);
+
+    EXPECT_EQ(calm, 200'000'000);
+    EXPECT_LT(short_queue, calm);
+    EXPECT_LT(starving, short_queue);
+}
+
+TEST(BatchPolicy, a_hub_with_many_members_does_not_ask_for_more_messages_than_it_can_read) {
+    BatchPolicy const policy({.budget_ns = 200'000'000});
+
+    EXPECT_GE(policy.budget_ns(0, 5'000, 100), 100'000'000);
+}
+
+TEST(BatchPolicy, only_hybrid_moves_work_between_ranks) {
+    EXPECT_FALSE(BatchPolicy({.kind = PolicyKind::fixed}).is_balancing());
+    EXPECT_FALSE(BatchPolicy({.kind = PolicyKind::omp_dynamic}).is_balancing());
+    EXPECT_TRUE(BatchPolicy({.kind = PolicyKind::hybrid}).is_balancing());
+}
+
+TEST(Layout, a_few_ranks_report_to_rank_0) {
+    Layout const layout{.ranks = 4, .group = 200};
+
+    EXPECT_TRUE(layout.is_flat());
+    EXPECT_EQ(layout.hub_of(base::Rank{3}), base::Rank{0});
+    EXPECT_EQ(layout.members(base::Rank{0}).size(), 4u);
+}
+
+TEST(Layout, many_ranks_form_groups_of_consecutive_ranks) {
+    Layout const layout{.ranks = 450, .group = 200};
+
+    EXPECT_EQ(layout.hub_of(base::Rank{399}), base::Rank{200});
+    EXPECT_TRUE(layout.is_leader(base::Rank{400}));
+    ASSERT_EQ(layout.groups().size(), 3u);
+    EXPECT_EQ(layout.groups()[2].ranks, 50);
+    EXPECT_EQ(layout.members(base::Rank{400}).size(), 50u);
+}
+
+TEST(NodeQueue, without_priorities_the_first_in_is_the_first_out) {
+    NodeQueue queue(false);
+    queue.push({{.depth = 1}, {.depth = 2}, {.depth = 3}});
+
+    auto const popped = queue.pop(2);
+
+    ASSERT_EQ(popped.size(), 2u);
+    EXPECT_EQ(popped[0].depth, 1);
+    EXPECT_EQ(queue.size(), 1u);
+}
+
+TEST(NodeQueue, with_priorities_the_smallest_comes_first) {
+    NodeQueue queue(true);
+    queue.push({{.priority = 3}, {.priority = 1}, {.priority = 2}});
+
+    auto const popped = queue.pop(5);
+
+    ASSERT_EQ(popped.size(), 3u);
+    EXPECT_EQ(popped[0].priority, 1);
+    EXPECT_EQ(popped[2].priority, 3);
+}
