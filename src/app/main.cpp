@@ -50,8 +50,11 @@ void add_search(CLI::App& app, Arguments& arguments) {
     std::map<std::string, base::log::Color> const colors{{"auto", base::log::Color::automatic},
                                                          {"always", base::log::Color::always},
                                                          {"never", base::log::Color::never}};
-    command->add_option("--color", search.log.color, "auto, always or never (NO_COLOR counts too)")
-        ->transform(CLI::CheckedTransformer(colors))
+    command
+        ->add_option_function<std::string>(
+            "--color", [&search, colors](std::string const& when) { search.log.color = colors.at(when); },
+            "NO_COLOR counts too, with auto")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
     command->footer("Examples:\n  espalier search config/uts-t1.yaml\n"
                     "  mpiexec -n 4 espalier search config/uts-t1.yaml --set search.threads=2 --max-time 10m\n"
@@ -75,7 +78,7 @@ int dispatch(CLI::App const& app, Arguments const& arguments) {
     if (app.got_subcommand("check")) return check_command(arguments.files, arguments.json);
     if (app.got_subcommand("schema")) return schema_command();
     if (app.got_subcommand("show")) return show_command(arguments.show);
-    fmt::print("{}", app.help());
+    fmt::print(stderr, "{}", app.help());
     return static_cast<int>(ExitCode::usage);
 }
 

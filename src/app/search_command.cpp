@@ -215,9 +215,11 @@ private:
     }
     std::string plan(config::RunConfig const& config) const {
         auto const is_there = std::filesystem::exists(std::filesystem::path(config.results.path) / "run.h5");
+        auto const threads = threads_of(config, comm_);
         return fmt::format(
-            "would search {} with {} rank{} x {} threads, policy {}, into {} ({})\n",
-            config::problem_text(config.problem), comm_.size(), comm_.size() == 1 ? "" : "s", threads_of(config, comm_),
+            "would search {} with {} rank{} x {} thread{}, policy {}, into {} ({})\n",
+            config::problem_text(config.problem), comm_.size(), comm_.size() == 1 ? "" : "s", threads,
+            threads == 1 ? "" : "s",
             std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)],
             config.results.path, is_there ? "a run is there: it would go on, if it is the same" : "a new run");
     }

@@ -164,6 +164,12 @@ std::int64_t Link::next_wake_ns() const {
     return std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
 }
 
+void Link::relieve(std::int64_t now_ns) {
+    if (owed_ > 0) return;
+    owed_ = 1024;
+    owed_since_ns_ = now_ns;
+}
+
 void Link::ask_to_stop(StopReason reason, std::string error) {
     if (asks_to_stop_ != StopReason::complete) return;
     asks_to_stop_ = reason;

@@ -131,7 +131,7 @@ void RankRunner::look_after(std::int64_t now_ns) {
     looked_ns_ = now_ns;
     agent_->worker().set_cpu_seconds(base::process_cpu_seconds());
     check_signals();
-    check_worker();
+    check_worker(now_ns);
     check_master(now_ns);
     show_progress(now_ns);
     if (now_ns - traced_ns_ >= second) {
@@ -150,16 +150,26 @@ void RankRunner::check_signals() {
     if (signals_.take_checkpoint_request() && conductor_) conductor_->request_checkpoint();
 }
 
-void RankRunner::check_worker() {
+void RankRunner::check_worker(std::int64_t now_ns) {
     if (auto const failure = pool_->failure())
         agent_->worker().ask_to_stop(
             failure->is_out_of_memory ? search::StopReason::memory_limit : search::StopReason::error,
             fmt::format("rank {} on {}: {}", comm_.rank().value, base::host_name(), failure->message));
-    if (options_.memory_bytes > 0 && base::current_rss_bytes() > options_.memory_bytes)
+    check_memory(now_ns);
+}
+
+/// Close to the limit shallow nodes go back to the master, on another rank; past it the run stops and can be resumed.
+void RankRunner::check_memory(std::int64_t now_ns) {
+    if (options_.memory_bytes == 0) return;
+    auto const used = base::current_rss_bytes();
+    if (used > options_.memory_bytes)
         agent_->worker().ask_to_stop(search::StopReason::memory_limit,
-                                     fmt::format("rank {} on {} uses more than its limit of {} (search.memory)",
+                                     fmt::format("rank {} on {} uses {} and may use {} (search.memory)",
                                                  comm_.rank().value, base::host_name(),
+                                                 base::human_bytes(static_cast<double>(used)),
                                                  base::human_bytes(static_cast<double>(options_.memory_bytes))));
+    else if (used > options_.memory_bytes / 10 * 9 && agent_->top() == nullptr)
+        agent_->worker().relieve(now_ns);
 }
 
 /// Rank 0, or this group's master, is the one that must live. Time counts only while this rank is awake itself, so that

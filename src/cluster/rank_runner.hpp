@@ -24,7 +24,8 @@ private:
     void send_all(std::int64_t now_ns);
     void look_after(std::int64_t now_ns);
     void check_signals();
-    void check_worker();
+    void check_worker(std::int64_t now_ns);
+    void check_memory(std::int64_t now_ns);
     void check_master(std::int64_t now_ns);
     void show_progress(std::int64_t now_ns);
     void write_trace();

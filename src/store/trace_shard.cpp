@@ -171,8 +171,8 @@ TraceShard::~TraceShard() {
 }
 
 void TraceShard::append(std::span<Event const> events) {
-    auto const bytes = (events.size() + chunk_rows) * sizeof(Event);
-    file_->file.change(bytes, [&] { file_->append(events); });
+    auto const whole_chunks = (file_->waiting.size() + events.size()) / chunk_rows;
+    file_->file.change(whole_chunks * chunk_rows * sizeof(Event), [&] { file_->append(events); });
     file_->written += events.size();
 }
 

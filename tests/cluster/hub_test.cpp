@@ -120,12 +120,12 @@ TEST_F(HubTest, a_member_that_answers_in_the_new_epoch_is_back) {
     EXPECT_EQ(hub.lost(), 0);
 }
 
-TEST_F(HubTest, a_rich_member_is_asked_when_another_one_is_idle) {
+TEST_F(HubTest, a_rich_member_is_asked_once_for_half_of_its_nodes_while_the_queue_is_short) {
     hello(0);
     hello(1);
-    say(0, Pulse{.epoch = 1, .unfinished = 50, .spare = 40, .threads = 1});
     (void)hub.take_outgoing();
 
+    say(0, Pulse{.epoch = 1, .unfinished = 50, .spare = 40, .threads = 1});
     say(1, Pulse{.epoch = 1, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle});
 
     auto const orders = said_to<Order>(0);

@@ -155,7 +155,7 @@ TEST(TraceShard, a_writer_killed_at_any_time_leaves_a_readable_file) {
 }
 
 TEST(TraceShard, a_full_disk_leaves_what_was_written) {
-    SmallDisk const disk("900k");
+    SmallDisk const disk("1200k");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "shard.h5";
     std::uint64_t written = 0;
@@ -171,7 +171,7 @@ TEST(TraceShard, a_full_disk_leaves_what_was_written) {
 }
 
 TEST(TraceShard, a_full_disk_that_cannot_reserve_leaves_what_was_written) {
-    SmallDisk const disk("900k");
+    SmallDisk const disk("1200k");
     if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
     auto const file = disk.path() / "shard.h5";
     std::uint64_t written = 0;
@@ -190,7 +190,7 @@ TEST(TraceShard, a_limit_on_file_sizes_leaves_what_was_written) {
     auto const file = folder.path() / "shard.h5";
     std::uint64_t written = 0;
     {
-        FileSizeLimit const limit(900'000);
+        FileSizeLimit const limit(1'200'000);
         TraceShard shard(file, samples::shard_info());
         written = fill(shard);
         EXPECT_THAT(message_of<base::SystemError>([&] { shard.append(samples::events(1)); }),

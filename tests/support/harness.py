@@ -43,7 +43,8 @@ class Tree(NamedTuple):
 
 
 # Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006), and the sample_trees.sh of UTS 2.1.
-PUBLISHED = {"T1": Tree(4130071, 3305118, 10), "T3": Tree(4112897, 3599034, 1572)}
+PUBLISHED = {"T1": Tree(4130071, 3305118, 10), "T2": Tree(4117769, 2342762, 81), "T3": Tree(4112897, 3599034, 1572),
+             "T4": Tree(4132453, 3108986, 134), "T5": Tree(4147582, 2181318, 20)}
 
 
 def launcher(ranks: int, *, isolated: bool = False) -> list[str]:

@@ -37,6 +37,8 @@ public:
     [[nodiscard]] std::int64_t next_wake_ns() const;
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
 
+    /// Memory is short: hands back shallow nodes with the next tick, unasked.
+    void relieve(std::int64_t now_ns);
     /// Asks the hub to stop the run; it decides.
     void ask_to_stop(search::StopReason reason, std::string error = {});
     void say_farewell(Farewell farewell);

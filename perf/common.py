@@ -1,0 +1,116 @@
+"""What the benchmark scripts share: the programs, one search, one table."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OUT = HERE / "out"
+
+
+def parser(text: str) -> argparse.ArgumentParser:
+    """Arguments that every script has."""
+    made = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--bin", type=Path, default=HERE.parent / "build/release/bin", help="folder of the programs")
+    made.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    return made
+
+
+@dataclass(frozen=True)
+class Layout:
+    ranks: int
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.ranks} rank{'s' if self.ranks > 1 else ''} x {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+    @property
+    def workers(self) -> int:
+        return self.ranks * self.threads
+
+
+class Searches:
+    """Runs `espalier search` in run folders of its own, which are deleted in the end."""
+
+    def __init__(self, programs: Path):
+        self.program = programs / "espalier"
+        if not self.program.exists():
+            sys.exit(f"{self.program}: not built: build the preset release, or name the folder with --bin")
+        self.folder = Path(tempfile.mkdtemp(prefix="espalier-perf-"))
+        self.count = 0
+
+    def __enter__(self) -> "Searches":
+        return self
+
+    def __exit__(self, *_) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, problem: str, layout: Layout, **settings) -> subprocess.Popen:
+        """`settings` are keys with __ for the dot, as `cluster__policy="static"`."""
+        self.count += 1
+        experiment = self.folder / f"{self.count}.yaml"
+        experiment.write_text(f"problem: {problem}\nresults: {{path: {self.folder}/{self.count}}}\n")
+        command = ["mpiexec", "-n", str(layout.ranks)] if layout.ranks > 1 else []
+        command += [str(self.program), "search", str(experiment), "--json", "-q", "--threads", str(layout.threads)]
+        for key, value in settings.items():
+            command += ["--set", f"{key.replace('__', '.')}={value}"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @staticmethod
+    def finish(process: subprocess.Popen) -> dict:
+        out, errors = process.communicate()
+        if process.returncode != 0:
+            sys.exit(f"{' '.join(process.args)}: exit code {process.returncode}\n{errors}")
+        return json.loads(out)
+
+    def run(self, problem: str, layout: Layout, **settings) -> dict:
+        return self.finish(self.start(problem, layout, **settings))
+
+
+def bench(programs: Path, name: str, *arguments: str) -> list[dict]:
+    """The JSON of one of the benchmark programs."""
+    done = subprocess.run([str(programs / name), *arguments, "--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{name} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def print_table(header: list[str], rows: list[list]) -> None:
+    cells = [header] + [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                        for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+
+
+def load_warning() -> str:
+    """Says so if others use this machine; empty if it is idle."""
+    load = os.getloadavg()[0]
+    if load < 0.3:
+        return ""
+    return f"load average {load:.1f} on {os.cpu_count()} cores: wall-clock ratios below are of a shared machine"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of the final table."""
+    name: str
+    value: float
+    limit: float
+    is_most: bool = False       # the limit is an upper one
+    unit: str = "x"
+
+    @property
+    def is_met(self) -> bool:
+        return self.value <= self.limit if self.is_most else self.value >= self.limit
+
+    def cells(self) -> list[str]:
+        sign = "<=" if self.is_most else ">="
+        return [self.name, f"{self.value:.3f} {self.unit}", f"{sign} {self.limit:g} {self.unit}",
+                "PASS" if self.is_met else "MISS"]

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""What a search writes: one JSON object or a summary on stdout; messages and progress on stderr, redrawn on a terminal only."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import harness
+from harness import DONE, ESPALIER, GRANULARITY, RESUMABLE, Case
+
+PROGRESS = re.compile(r"[\d.]+ ?(ms|s) \| [\d.]+( [kMG])? nodes \| [\d.]+( [kMG])? nodes/s \| queue \d+ \| idle \d+/\d+ \| results \d+ \| best \S+")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+REDRAW = "\r\x1b[K"
+LONG_ENOUGH = max(1, GRANULARITY // 3)      # for a few lines of progress
+
+TYPES = {"problem": str, "stop_reason": str, "exit_code": int, "nodes": int, "results": int, "funnel": dict, "uts": dict,
+         "seconds": float, "cpu_seconds": float, "total_seconds": float, "total_cpu_seconds": float, "phases": dict,
+         "peak_rss_bytes": int, "ranks": int, "threads": int, "lost_ranks": int, "run": str}
+PHASES = {"start", "search", "verify", "prove", "store", "idle"}
+
+
+class JsonSummary(Case):
+    def expect_every_key(self, summary: dict) -> None:
+        self.assertLessEqual(set(TYPES), set(summary))
+        self.assertEqual({key: type(summary[key]) for key in TYPES}, TYPES)
+        self.assertLessEqual(PHASES, set(summary["phases"]))
+        self.assertTrue(all(isinstance(value, float) and value >= 0 for value in summary["phases"].values()), summary)
+        self.assertEqual({key: type(value) for key, value in summary["uts"].items()}, dict.fromkeys(("nodes", "leaves", "depth"), int))
+
+    def test_it_has_every_key_with_its_type_and_is_all_that_is_on_stdout(self):
+        for ranks, threads in ((1, 2), (3, 1)):
+            with self.subTest(ranks=ranks, threads=threads):
+                result = self.finished(self.search(self.experiment("T1"), "--force", ranks=ranks, threads=threads))
+
+                self.assertEqual(result.code, DONE, result.text)
+                summary = result.json
+                self.expect_every_key(summary)
+                self.expect_exact(summary, "T1")
+                self.assertEqual((summary["problem"], summary["stop_reason"], summary["exit_code"], summary["run"]), ("uts", "complete", 0, "run"))
+                self.assertEqual((summary["ranks"], summary["threads"], summary["lost_ranks"]), (ranks, threads, 0))
+
+    def test_cpu_seconds_are_those_of_all_phases_and_memory_is_that_of_a_process(self):
+        summary = self.finished(self.search(self.experiment("T1", granularity=2), ranks=2)).json
+
+        self.assertAlmostEqual(sum(summary["phases"].values()), summary["cpu_seconds"], delta=0.1 * summary["cpu_seconds"] + 0.05)
+        self.assertGreater(summary["peak_rss_bytes"], 1 << 20)
+        self.assertLess(summary["peak_rss_bytes"], 1 << 32)
+
+    def test_a_stopped_run_has_every_key_too(self):
+        result = self.finished(self.search(self.experiment("T1", granularity=2), "--max-nodes", "100000"))
+
+        self.assertEqual(result.code, RESUMABLE, result.text)
+        self.expect_every_key(result.json)
+        self.assertEqual((result.json["stop_reason"], result.json["exit_code"]), ("node_limit", RESUMABLE))
+
+
+class Progress(Case):
+    def test_lines_are_plain_if_stderr_is_no_terminal(self):
+        result = self.espalier("search", self.experiment("T1", granularity=LONG_ENOUGH), "--json")
+
+        self.assertEqual(result.code, DONE, result.text)
+        self.assertTrue(any(PROGRESS.fullmatch(line) for line in result.stderr.splitlines()), result.text)
+        self.assertNotIn("\r", result.stderr)
+        self.assertNotIn("\x1b", result.stderr)
+        self.expect_exact(result.json, "T1")
+
+    def test_quiet_says_nothing(self):
+        result = self.espalier("search", self.experiment("T1", granularity=LONG_ENOUGH), "--json", "--quiet")
+
+        self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
+
+    def test_the_summary_is_on_stdout_and_everything_else_on_stderr(self):
+        result = self.espalier("search", self.experiment("T1", granularity=LONG_ENOUGH))
+
+        self.assertEqual(result.stdout, self.espalier("show", "run").stdout)
+        self.assertTrue(PROGRESS.search(result.stderr), result.text)
+        again = self.espalier("search", "experiment.yaml")
+        self.assertEqual(again.stdout, result.stdout)
+        self.assertIn("finished", again.stderr)
+
+    def test_color_on_demand(self):
+        self.espalier("search", self.experiment("T1"))
+
+        self.assertTrue(COLOR.search(self.espalier("search", "experiment.yaml", "--color", "always").stderr))
+        self.assertFalse(COLOR.search(self.espalier("search", "experiment.yaml").stderr))
+
+
+class Terminal(Case):
+    def on_terminal(self, *arguments, env: dict = {}) -> tuple[str, str]:
+        """stdout, and stderr as a terminal of its own got it."""
+        terminal, end = pty.openpty()
+        with open(self._logs / "stdout", "wb") as out:
+            process = subprocess.Popen([ESPALIER, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=end, cwd=self.folder,
+                                       env=harness.environment(env))
+        self.addCleanup(process.kill)
+        os.close(end)
+        written = self.read_to_the_end(terminal)
+        self.assertEqual(process.wait(harness.TIMEOUT_S), DONE, written)
+        return (self._logs / "stdout").read_text(), written
+
+    @staticmethod
+    def read_to_the_end(terminal: int) -> str:
+        parts = []
+        try:
+            while part := os.read(terminal, 4096):
+                parts.append(part)
+        except OSError:
+            pass        # Linux says so when the other end is closed
+        os.close(terminal)
+        return b"".join(parts).decode()
+
+    def test_one_line_is_redrawn_and_gone_at_the_end(self):
+        stdout, stderr = self.on_terminal("search", self.experiment("T1", granularity=LONG_ENOUGH), "--color", "never")
+
+        lines = stderr.split(REDRAW)
+        self.assertGreaterEqual(sum(bool(PROGRESS.fullmatch(line)) for line in lines), 2, repr(stderr))
+        self.assertNotIn("\n", stderr, "it stays one line")
+        self.assertEqual(lines[-1], "", "what follows starts on a clean line")
+        self.assertIn("4,130,071", stdout)
+        self.assertNotIn("\x1b", stdout)
+
+    def test_messages_are_colored_unless_no_color_is_set(self):
+        self.on_terminal("search", self.experiment("T1"))
+        for env, arguments, is_colored in (({}, [], True), ({"NO_COLOR": "1"}, [], False), ({"NO_COLOR": ""}, [], True),
+                                           ({}, ["--color", "never"], False), ({"NO_COLOR": "1"}, ["--color", "always"], True)):
+            with self.subTest(env=env, arguments=arguments):
+                stdout, stderr = self.on_terminal("search", "experiment.yaml", *arguments, env=env)
+
+                self.assertIn("finished", stderr)
+                self.assertEqual(bool(COLOR.search(stderr)), is_colored, repr(stderr))
+                self.assertFalse(COLOR.search(stdout))
+
+
+if __name__ == "__main__":
+    harness.main()
