@@ -67,10 +67,14 @@ int threads_of(config::RunConfig const& config, cluster::Communicator const& com
     auto const cores = base::affinity_cores();
     auto const sharing = comm.ranks_sharing_cores();
     auto const threads = config.search.threads > 0 ? config.search.threads : std::max(1, cores / sharing);
-    if (threads * sharing > cores && (comm.rank().value == 0 || config.search.threads > 0))
-        base::log::note("{} rank{} x {} thread{} share {} core{} ({}): they will take turns", sharing,
-                        sharing == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
-                        base::affinity_text());
+    auto const is_first_of_host =
+        comm.rank().value == 0 || comm.hosts()[static_cast<std::size_t>(comm.rank().value)] != comm.hosts()[0];
+    if (threads * sharing > cores && is_first_of_host)
+        base::log::warn(
+            "{} rank{} x {} thread{} share {} core{} ({}): they will take turns (fewer ranks, lower search.threads, or "
+            "more cores a task)",
+            sharing, sharing == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
+            base::affinity_text());
     return threads;
 }
 
