@@ -158,15 +158,15 @@ base::Json to_json(Row const& row) {
 }
 
 void print_table(std::vector<Row> const& rows) {
-    fmt::print("million nodes per CPU second\n{:<5} {:>12} {:>7} {:>7} {:>7} {:>13} {:>11} {:>7} {:>13}\n", "tree", "nodes",
-               "plain", "engine", "traced", "engine/plain", "trace cost", "events", "of it writing");
+    fmt::print("million nodes per CPU second\n{:<5} {:>12} {:>7} {:>7} {:>7} {:>13} {:>11} {:>7} {:>13}\n", "tree",
+               "nodes", "plain", "engine", "traced", "engine/plain", "trace cost", "events", "of it writing");
     for (auto const& row : rows)
         fmt::print("{:<5} {:>12} {:>7.2f} {:>7.2f} {:>7.2f} {:>12.3f}x {:>10.2f} % {:>7} {:>12.2f} %\n", row.tree,
                    row.engine.sample.nodes, row.plain.million_per_s(), row.engine.million_per_s(),
                    row.traced.million_per_s(), row.engine_ratio(), 100 * row.trace_cost(), row.traced.sample.events,
                    100 * row.write_share());
-    fmt::print("bars: engine/plain at least {}x, engine at least {} M/s, trace cost under {:.0f} %\n", engine_bar, rate_bar,
-               100 * trace_bar);
+    fmt::print("bars: engine/plain at least {}x, engine at least {} M/s, trace cost under {:.0f} %\n", engine_bar,
+               rate_bar, 100 * trace_bar);
 }
 
 int run(Arguments const& arguments) {

@@ -83,14 +83,14 @@ def plot(rows: list[dict], trees: list[str], file: Path) -> None:
     write_svg(file, panels)
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     arguments = parser(__doc__)
     arguments.add_argument("-o", "--out", type=Path, default=OUT)
     arguments.add_argument("--trees", default="T3,T3L")
     arguments.add_argument("--workers", help="simulated numbers of workers, comma-separated")
     arguments.add_argument("--rounds", type=int, default=3, help="of the measured runs; 0 leaves them out")
     arguments.add_argument("--granularity", type=int, default=0, help="hashes a node of the measured runs")
-    chosen = arguments.parse_args()
+    chosen = arguments.parse_args(words)
     trees = chosen.trees.split(",")
     rows: list[dict] = []
     with Searches(chosen.bin) as searches:

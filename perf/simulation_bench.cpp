@@ -1,8 +1,9 @@
 // How well the cluster layer shares work among ranks that are not here.
 //
 // cluster::simulate runs the same Agent, Hub, Link and Conductor as a real run, and searches the real tree, but time is
-// counted and not spent: a message costs its sender and its receiver 5 us and 1 ns a byte, a node costs what is said below.
-// Efficiency is (nodes x cost of a node) / (ranks x makespan); it is deterministic, so a loaded machine does not matter.
+// counted and not spent: a message costs its sender and its receiver 5 us and 1 ns a byte, a node costs what is said
+// below. Efficiency is (nodes x cost of a node) / (ranks x makespan); it is deterministic, so a loaded machine does not
+// matter.
 //
 // Default: many ranks with one worker each on UTS trees of 10 ms nodes, sized so that the ideal makespan is 60 s.
 // --policies: the three policies on a named tree; ranks of --cores threads, as many as the workers need.
@@ -24,10 +25,11 @@ using cluster::PolicyKind;
 using config::TreeShape;
 using config::TreeType;
 
-constexpr auto usage = "usage: simulation_bench [--ranks 1000,10000] [--shapes linear,binomial,fixed,hybrid] [--json]\n"
-                       "       simulation_bench --policies [--tree T3] [--workers 1,2,4,8,16,32,64,128,256] [--cores 8]\n"
-                       "                        [--node-us 100] [--json]\n"
-                       "Efficiency of simulated ranks in virtual time.\n";
+constexpr auto usage =
+    "usage: simulation_bench [--ranks 1000,10000] [--shapes linear,binomial,fixed,hybrid] [--json]\n"
+    "       simulation_bench --policies [--tree T3] [--workers 1,2,4,8,16,32,64,128,256] [--cores 8]\n"
+    "                        [--node-us 100] [--json]\n"
+    "Efficiency of simulated ranks in virtual time.\n";
 
 constexpr double bar = 0.97, ideal_s = 60;
 
@@ -96,13 +98,13 @@ base::Json to_json(SizedTree const& tree, Measured const& m) {
 }
 
 void print_header() {
-    fmt::print("{:<9} {:>6} {:>11} {:>6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>11} {:>9}\n", "tree", "ranks", "nodes", "depth",
-               "node", "makespan", "efficiency", "messages", "traffic", "master load", "host CPU");
+    fmt::print("{:<9} {:>6} {:>11} {:>6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>11} {:>9}\n", "tree", "ranks", "nodes",
+               "depth", "node", "makespan", "efficiency", "messages", "traffic", "master load", "host CPU");
 }
 
 void print_row(SizedTree const& tree, Measured const& m) {
-    fmt::print("{:<9} {:>6} {:>11} {:>6} {:>5.2f} ms {:>8.2f} s {:>8.2f} % {:>10} {:>9} {:>9.2f} % {:>7.1f} s\n", tree.shape,
-               tree.ranks, tree.nodes, m.report.state.counts.counters.at(0), m.node_ms,
+    fmt::print("{:<9} {:>6} {:>11} {:>6} {:>5.2f} ms {:>8.2f} s {:>8.2f} % {:>10} {:>9} {:>9.2f} % {:>7.1f} s\n",
+               tree.shape, tree.ranks, tree.nodes, m.report.state.counts.counters.at(0), m.node_ms,
                1e-9 * static_cast<double>(m.report.makespan_ns), 100 * m.report.efficiency, m.report.messages,
                base::human_bytes(static_cast<double>(m.report.bytes)), 100 * m.report.master_load, m.host_s);
     std::fflush(stdout);
@@ -124,8 +126,10 @@ void measure_ranks(Arguments const& arguments) {
         all.push_back(to_json(tree, measured));
         if (!wants_json) print_row(tree, measured);
     }
-    if (wants_json) fmt::print("{}\n", all.dump(2));
-    else fmt::print("bar: efficiency at least {:.0f} %\n", 100 * bar);
+    if (wants_json)
+        fmt::print("{}\n", all.dump(2));
+    else
+        fmt::print("bar: efficiency at least {:.0f} %\n", 100 * bar);
 }
 
 // --- policies ---
@@ -197,7 +201,9 @@ void measure_policies(Arguments const& arguments) {
 int main(int argc, char** argv) {
     using namespace espalier::perf;
     Arguments const arguments({argv, static_cast<std::size_t>(argc)}, usage);
-    if (arguments.has("--policies")) measure_policies(arguments);
-    else measure_ranks(arguments);
+    if (arguments.has("--policies"))
+        measure_policies(arguments);
+    else
+        measure_ranks(arguments);
     return 0;
 }

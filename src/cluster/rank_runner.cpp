@@ -136,7 +136,7 @@ void RankRunner::look_after(std::int64_t now_ns) {
     show_progress(now_ns);
     if (now_ns - traced_ns_ >= second) {
         traced_ns_ = now_ns;
-        write_trace();
+        write_trace(trace::Drain::finished);
     }
 }
 
@@ -183,7 +183,7 @@ void RankRunner::check_master(std::int64_t now_ns) {
     if (silence_ns_ < 6 * options_.cluster.lease_ns + 5 * second) return;
     base::log::error("no word from the master for {}: this rank ends; the run can be resumed from its last checkpoint",
                      base::human_duration(1e-9 * static_cast<double>(silence_ns_)));
-    write_trace();
+    write_trace(trace::Drain::all);
     std::_Exit(static_cast<int>(base::ExitCode::failure));
 }
 
@@ -212,9 +212,9 @@ void RankRunner::show_progress(std::int64_t now_ns) {
 }
 
 /// A trace that cannot be written is not worth a run: it ends with a warning, the search goes on.
-void RankRunner::write_trace() {
+void RankRunner::write_trace(trace::Drain what) {
     auto const cpu_start = base::thread_cpu_ns();
-    auto const events = recorder_.drain();
+    auto const events = recorder_.drain(what);
     if (!shard_ || events.empty()) return;
     auto const start = base::steady_ns();
     try {
@@ -256,7 +256,7 @@ Farewell RankRunner::farewell() {
 /// The threads have ended: says what this rank cost, and waits until everybody who lives has said so too.
 void RankRunner::part() {
     progress_.clear();
-    write_trace();
+    write_trace(trace::Drain::all);
     shard_.reset();
     agent_->say_farewell(farewell(), base::steady_ns());
     while (true) {

@@ -28,7 +28,7 @@ private:
     void check_memory(std::int64_t now_ns);
     void check_master(std::int64_t now_ns);
     void show_progress(std::int64_t now_ns);
-    void write_trace();
+    void write_trace(trace::Drain what);
     void sleep(std::int64_t now_ns);
     void part();
     [[nodiscard]] bool is_done() const;

@@ -2,6 +2,7 @@
 
 #include "espalier/base/hash.hpp"
 
+#include "h5_errors.hpp"
 #include "shard_file.hpp"
 
 #include <cstddef>

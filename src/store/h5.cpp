@@ -1,4 +1,5 @@
 #include "h5.hpp"
+#include "h5_errors.hpp"
 
 #include "espalier/store/run_file.hpp"
 

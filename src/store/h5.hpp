@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -164,42 +163,5 @@ void write_document(hid_t at, char const* name, std::string_view text);
 /// Texts of any length, one a row.
 void write_texts(hid_t at, char const* name, std::span<char const* const> texts);
 [[nodiscard]] std::vector<std::string> read_texts(hid_t at, char const* name);
-
-/// Runs `work` and turns Failure into a SystemError.
-template <class Work>
-auto writing(std::filesystem::path const& file, Work&& work) {
-    be_quiet();
-    try {
-        return work();
-    } catch (Failure const& failure) {
-        throw base::SystemError(
-            "{}: {} (what was written before is untouched): free some space there, or choose another "
-            "results.path",
-            file.string(), failure.what());
-    }
-}
-
-/// Runs `work` and turns Failure into an InputError.
-template <class Work>
-auto reading(std::filesystem::path const& file, Work&& work) {
-    constexpr auto message =
-        "{}: {} (it is damaged, or not a file of this kind): name another run folder, or start this "
-        "one again with --force";
-    be_quiet();
-    try {
-        return work();
-    } catch (Failure const& failure) {
-        throw base::InputError(message, file.string(), failure.what());
-    } catch (std::bad_alloc const&) {
-        throw base::InputError(message, file.string(), "it does not fit into memory");
-    } catch (std::length_error const&) {
-        throw base::InputError(message, file.string(), "it does not fit into memory");
-    }
-}
-
-/// Attributes `format`, `schema_major` and `schema_minor`.
-void set_schema(hid_t at, std::string_view format);
-/// Throws InputError if the file is of another format or of a newer major version.
-void check_schema(std::filesystem::path const& file, hid_t at, std::string_view format);
 
 } // namespace espalier::store::h5

@@ -3,6 +3,7 @@
 #include "espalier/base/contract.hpp"
 
 #include "files.hpp"
+#include "h5_errors.hpp"
 #include "table.hpp"
 
 #include <algorithm>

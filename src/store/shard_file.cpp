@@ -1,5 +1,7 @@
 #include "shard_file.hpp"
 
+#include "h5_errors.hpp"
+
 namespace espalier::store {
 namespace {
 

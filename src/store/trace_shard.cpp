@@ -1,5 +1,6 @@
 #include "espalier/store/shards.hpp"
 
+#include "h5_errors.hpp"
 #include "shard_file.hpp"
 
 #include <algorithm>

@@ -85,7 +85,7 @@ class DamagedFiles(Case):
 
     def test_a_checkpoint_that_is_cut_anywhere_is_found_out(self):
         whole = (self.folder / "stopped" / "checkpoint.h5").read_bytes()
-        for size in (1, 23, 24, 100, len(whole) - 24, len(whole) - 1):
+        for size in (1, 24, len(whole) - 24, len(whole) - 1):
             with self.subTest(size=size):
                 run = self.damaged(f"cut-{size}", lambda file, size=size: file.write_bytes(whole[:size]), "checkpoint.h5",
                                    "checkpoint.previous.h5")

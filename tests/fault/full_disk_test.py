@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A full disk: the run ends exact or with a clear error, and with more room the same command finishes exact. Needs root for tmpfs."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -26,39 +27,67 @@ class FullDisk(Case):
             self.skipTest(f"cannot mount a tmpfs: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk])
 
-    def enlarge(self) -> None:
+    def room_bytes(self) -> int:
+        state = os.statvfs(self.disk)
+        return state.f_bavail * state.f_frsize
+
+    def fill(self) -> None:
+        """Not one byte is left afterwards."""
+        with open(self.disk / "filler", "ab", buffering=0) as filler, contextlib.suppress(OSError):
+            while filler.write(bytes(4096)):
+                pass
+        self.assertEqual(self.room_bytes(), 0)
+
+    def finishes_with_more_room(self, experiment: Path, *where, **shape) -> None:
+        (self.disk / "filler").unlink(missing_ok=True)
         subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
-
-    def survives(self, size: str, *arguments, filler_bytes: int = 0, **shape) -> None:
-        """One run on a disk of that size, of which a part is taken by others, then again on a larger one."""
-        self.mount(f"size={size}")
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
-        where = ["--results", "disk/run", *harness.EAGER_CHECKPOINTS, *arguments]
-        (self.disk / "filler").write_bytes(bytes(filler_bytes))
-
-        first = self.finished(self.search(experiment, *where, **shape))
-
-        self.assertIn(first.code, (DONE, FAILURE, RESUMABLE), first.text)
-        if first.code == DONE:
-            self.expect_exact(first.json, "T1", first.text)
-        else:
-            self.assertIn("No space left", first.stderr, first.text)
-        self.enlarge()
         again = self.search(experiment, *where, **shape)
         self.assertEqual(again.wait(), DONE, again.describe())
         self.expect_complete("T1", again, run="disk/run")
 
-    def test_a_disk_that_has_no_room_for_the_first_file(self):
-        self.survives("16k", filler_bytes=8192)
+    def fills_up(self, **shape) -> None:
+        """Others take the whole disk while a run goes on that has written a checkpoint there."""
+        self.mount("size=8m")
+        experiment = self.experiment("T1", granularity=GRANULARITY)
+        where = ["--results", "disk/run", *harness.EAGER_CHECKPOINTS]
+        first = self.search(experiment, *where, **shape)
+        first.until(lambda: self.nodes_on_disk("disk/run") > 0, "a checkpoint")
+
+        self.fill()
+        first.wait()
+
+        self.assertIn("No space left", first.stderr, first.describe())
+        self.assertIn(first.wait(), (FAILURE, RESUMABLE), first.describe())
+        left = self.show("disk/run")
+        self.assertGreater(left["nodes"], 0, "what was on the disk still is")
+        self.assertNotEqual(left["stop_reason"], "complete")
+        self.finishes_with_more_room(experiment, *where, **shape)
 
     def test_a_disk_that_fills_up_during_the_search(self):
-        self.survives("96k", threads=2)
+        self.fills_up(threads=2)
 
     def test_a_disk_that_fills_up_under_mpi(self):
-        self.survives("256k", "--set", "cluster.lease=1s", ranks=3)
+        self.fills_up(ranks=3)
 
-    def test_a_disk_that_fills_up_with_traces(self):
-        self.survives("512k", "--set", "cluster.budget=5ms", ranks=2)
+    def test_a_disk_that_has_no_room_for_the_first_file(self):
+        self.mount("size=16k")
+        experiment = self.experiment("T1")
+        (self.disk / "filler").write_bytes(bytes(8192))
+
+        first = self.finished(self.search(experiment, "--results", "disk/run"))
+
+        self.expect_refused(first, "No space left", code=FAILURE)
+        self.finishes_with_more_room(experiment, "--results", "disk/run")
+
+    def test_a_disk_without_room_for_traces_costs_only_the_traces(self):
+        self.mount("size=256k")
+        experiment = self.experiment("T1", granularity=GRANULARITY // 5)
+
+        first = self.finished(self.search(experiment, "--results", "disk/run", "--set", "cluster.budget=5ms", ranks=2))
+
+        self.assertIn("No space left", first.stderr, first.text)
+        self.assertEqual(first.code, DONE, first.text)
+        self.expect_complete("T1", run="disk/run")
 
 
 if __name__ == "__main__":

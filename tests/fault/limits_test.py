@@ -1,12 +1,18 @@
 #!/usr/bin/python3
 """Limits stop a run cleanly: exit code 85, the reason in the summary, and the same command goes on to the exact counts."""
+
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
-from harness import GRANULARITY, RESUMABLE, Case
+from harness import DONE, GRANULARITY, RESUMABLE, Case
+
+# The program takes about 30 MiB, the 400,000 children of the root another 40.
+WIDE = """problem: {kind: uts, tree: {type: binomial, b: 400000, q: 0.1, m: 8, seed: 3}, granularity: 5}
+results: {path: run}
+"""
 
 
 class Limits(Case):
@@ -24,10 +30,10 @@ class Limits(Case):
         return self.expect_complete(tree, job)
 
     def test_the_time_limit_counts_for_each_execution(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=GRANULARITY * 2 // 3)
 
-        first = self.stopped(experiment, "time_limit", "--max-time", "700ms")
-        second = self.stopped(experiment, "time_limit", "--set", "search.max_time=700ms", ranks=2, threads=1)
+        first = self.stopped(experiment, "time_limit", "--max-time", "500ms")
+        second = self.stopped(experiment, "time_limit", "--set", "search.max_time=500ms", ranks=2, threads=1)
 
         self.assertLess(first["nodes"], second["nodes"])
         self.finish(experiment, "T1", ranks=3, threads=1)
@@ -42,16 +48,20 @@ class Limits(Case):
         self.assertGreaterEqual(second["nodes"], first["nodes"] + 1000000)
         self.finish(experiment, "T3")
 
-    def test_the_memory_limit_stops_and_a_larger_one_goes_on(self):
-        experiment = self.experiment("T3", granularity=GRANULARITY)
+    def test_a_tree_that_needs_more_memory_than_allowed_stops_and_goes_on_with_more(self):
+        wide = self.file("wide.yaml", WIDE)
+        whole = self.finished(self.search(wide, "--results", "whole", threads=2)).json
+        self.assertGreater(whole["peak_rss_bytes"], 60 << 20, "it does need more than the limit below")
 
-        stopped = self.stopped(experiment, "memory_limit", "--set", "search.memory=16MiB")
+        stopped = self.stopped(wide, "memory_limit", "--set", "search.memory=40MiB")
 
-        self.assertLess(stopped["nodes"], harness.PUBLISHED["T3"].nodes)
-        self.finish(experiment, "T3", "--set", "search.memory=4GiB")
+        self.assertLess(stopped["nodes"], whole["nodes"])
+        again = self.finished(self.search(wide, "--set", "search.memory=4GiB", threads=2))
+        self.assertEqual((again.code, again.json["stop_reason"]), (DONE, "complete"), again.text)
+        self.assertEqual((again.json["uts"], again.json["funnel"]), (whole["uts"], whole["funnel"]))
 
     def test_the_memory_limit_of_one_rank_stops_all(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
 
         result = self.finished(self.search(experiment, "--set", "search.memory=16MiB", ranks=3, threads=1))
 
