@@ -1,16 +1,18 @@
 #include "espalier/cluster/signals.hpp"
 
+#include <atomic>
 #include <csignal>
 
 namespace espalier::cluster {
 namespace {
 
 // The only state a handler may touch; a signal has no other way to say something.
-volatile std::sig_atomic_t stop_requested = 0;
-volatile std::sig_atomic_t checkpoint_requested = 0;
+std::atomic<bool> stop_requested{false};
+std::atomic<bool> checkpoint_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-void on_stop(int) { stop_requested = 1; }
-void on_checkpoint(int) { checkpoint_requested = 1; }
+void on_stop(int) { stop_requested = true; }
+void on_checkpoint(int) { checkpoint_requested = true; }
 
 void install(int signal, void (*handler)(int)) {
     struct sigaction action {};
@@ -23,8 +25,8 @@ void install(int signal, void (*handler)(int)) {
 } // namespace
 
 SignalWatch::SignalWatch() {
-    stop_requested = 0;
-    checkpoint_requested = 0;
+    stop_requested = false;
+    checkpoint_requested = false;
     install(SIGTERM, on_stop);
     install(SIGINT, on_stop);
     install(SIGUSR1, on_checkpoint);
@@ -36,12 +38,8 @@ SignalWatch::~SignalWatch() {
     install(SIGUSR1, SIG_IGN); // a launcher may still send one; it must not end the process now
 }
 
-bool SignalWatch::wants_stop() const { return stop_requested != 0; }
+bool SignalWatch::wants_stop() const { return stop_requested; }
 
-bool SignalWatch::take_checkpoint_request() {
-    if (checkpoint_requested == 0) return false;
-    checkpoint_requested = 0;
-    return true;
-}
+bool SignalWatch::take_checkpoint_request() { return checkpoint_requested.exchange(false); }
 
 } // namespace espalier::cluster

@@ -42,6 +42,9 @@ public:
 
 /// One process without others.
 [[nodiscard]] std::unique_ptr<Communicator> make_alone();
+/// N ranks in one process, one for each thread that takes one: the whole cluster layer without MPI, for tests and
+/// sanitizers. (Thousands of ranks in virtual time: see simulation.hpp.)
+[[nodiscard]] std::vector<std::unique_ptr<Communicator>> make_in_process(int ranks);
 /// MPI if this process was started by an MPI launcher, else alone. Throws InputError if the launcher started several
 /// processes that cannot find each other. Collective.
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator();
