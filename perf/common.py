@@ -35,13 +35,17 @@ class Layout:
         return self.ranks * self.threads
 
 
+def program(programs: Path, name: str) -> Path:
+    if not (programs / name).exists():
+        sys.exit(f"{programs / name}: not built: build the preset release, or name the folder with --bin")
+    return programs / name
+
+
 class Searches:
     """Runs `espalier search` in run folders of its own, which are deleted in the end."""
 
     def __init__(self, programs: Path):
-        self.program = programs / "espalier"
-        if not self.program.exists():
-            sys.exit(f"{self.program}: not built: build the preset release, or name the folder with --bin")
+        self.program = program(programs, "espalier")
         self.folder = Path(tempfile.mkdtemp(prefix="espalier-perf-"))
         self.count = 0
 
@@ -75,7 +79,7 @@ class Searches:
 
 def bench(programs: Path, name: str, *arguments: str) -> list[dict]:
     """The JSON of one of the benchmark programs."""
-    done = subprocess.run([str(programs / name), *arguments, "--json"], capture_output=True, text=True)
+    done = subprocess.run([str(program(programs, name)), *arguments, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{name} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout)

@@ -162,7 +162,7 @@ class Show(Case):
         self.assertEqual(self.status(), (DONE, "complete"))
 
     def test_a_stopped_run_exits_85_for_job_scripts_only(self):
-        self.espalier("search", self.experiment("T1", granularity=2), "--max-nodes", "100000")
+        self.espalier("search", self.experiment("T1", granularity=2), *harness.STOP_EARLY)
 
         text = self.espalier("show", "run")
 

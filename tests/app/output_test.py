@@ -52,7 +52,7 @@ class JsonSummary(Case):
         self.assertLess(summary["peak_rss_bytes"], 1 << 32)
 
     def test_a_stopped_run_has_every_key_too(self):
-        result = self.finished(self.search(self.experiment("T1", granularity=2), "--max-nodes", "100000"))
+        result = self.finished(self.search(self.experiment("T1", granularity=2), *harness.STOP_EARLY))
 
         self.assertEqual(result.code, RESUMABLE, result.text)
         self.expect_every_key(result.json)

@@ -23,7 +23,7 @@ class ReadRun(Case):
     def setUp(self):
         super().setUp()
         yaml = self.experiment("T1", granularity=3)
-        self.finished(self.search(yaml, "--max-nodes", "1000000", threads=2))
+        self.finished(self.search(yaml, *harness.STOP_EARLY, threads=2))
         self.summary = self.finished(self.search(yaml, ranks=2)).json
 
     def test_run_h5_says_what_the_summary_says(self):
@@ -51,7 +51,7 @@ class ReadRun(Case):
         self.assertEqual(list(hosts["execution"]), [0, 1, 1])
         self.assertAlmostEqual(executions["seconds"].sum(), self.summary["total_seconds"], places=6)
         self.assertAlmostEqual(executions["cpu_seconds"].sum(), self.summary["total_cpu_seconds"], places=6)
-        self.assertIn("--max-nodes 1000000", text(executions["command_line"][0]))
+        self.assertIn("--max-nodes 100000", text(executions["command_line"][0]))
 
     def test_every_execution_leaves_the_trace_of_each_of_its_ranks(self):
         trace = self.folder / "run" / "trace"

@@ -162,7 +162,7 @@ class ForeignFolder(Case):
 class Resumed(Case):
     def test_totals_hold_what_came_before_and_seconds_only_the_last_execution(self):
         yaml = self.experiment("T3", granularity=5)
-        first = self.finished(self.search(yaml, "--max-nodes", "1000000"))
+        first = self.finished(self.search(yaml, *harness.STOP_EARLY))
         self.assertEqual((first.code, first.json["stop_reason"]), (RESUMABLE, "node_limit"), first.text)
 
         last = self.finished(self.search(yaml, ranks=2))
@@ -177,7 +177,7 @@ class Resumed(Case):
 
     def test_a_stopped_run_of_another_problem_is_refused_and_can_still_go_on(self):
         yaml = self.experiment("T1", granularity=2)
-        self.finished(self.search(yaml, "--max-nodes", "100000"))
+        self.finished(self.search(yaml, *harness.STOP_EARLY))
         before = harness.hashes(self.folder / "run")
 
         self.expect_refused(self.finished(self.search(yaml, "--set", "problem.granularity=3")), "granularity: 3")
@@ -188,7 +188,7 @@ class Resumed(Case):
 
     def test_a_run_folder_can_be_moved(self):
         yaml = self.experiment("T1", granularity=2)
-        self.finished(self.search(yaml, "--max-nodes", "100000"))
+        self.finished(self.search(yaml, *harness.STOP_EARLY))
         shutil.move(self.folder / "run", self.folder / "elsewhere")
 
         last = self.search(yaml, "--results", "elsewhere")

@@ -41,8 +41,8 @@ class Limits(Case):
     def test_the_node_limit_counts_for_each_execution(self):
         experiment = self.experiment("T3", granularity=5)
 
-        first = self.stopped(experiment, "node_limit", "--max-nodes", "1000000", ranks=2, threads=1)
-        second = self.stopped(experiment, "node_limit", "--max-nodes", "1000000")
+        first = self.stopped(experiment, "node_limit", "--max-nodes", "1000000", *harness.SMALL_BUDGET, ranks=2, threads=1)
+        second = self.stopped(experiment, "node_limit", "--max-nodes", "1000000", *harness.SMALL_BUDGET)
 
         self.assertGreaterEqual(first["nodes"], 1000000)
         self.assertGreaterEqual(second["nodes"], first["nodes"] + 1000000)

@@ -96,6 +96,7 @@ Harvest TaskPool<P>::harvest(std::size_t most) {
     Harvest harvest{.counts = zero_counts(info_)};
     std::vector<Entry> given;
     std::vector<Entry> kept;
+    auto const start = base::steady_ns();
     {
         auto const locks = lock_all();
         gather_done(harvest);
@@ -104,6 +105,11 @@ Harvest TaskPool<P>::harvest(std::size_t most) {
     }
     harvest.given = pack(given);
     harvest.kept = pack(kept);
+    if (auto* buffer = options_.trace != nullptr ? options_.trace->buffer(0) : nullptr)
+        buffer->append({.start_ns = start,
+                        .duration_ns = base::steady_ns() - start,
+                        .nodes = static_cast<std::uint32_t>(kept.size() + given.size()),
+                        .kind = trace::Kind::commit});
     return harvest;
 }
 

@@ -15,7 +15,7 @@ enum class Kind : std::uint8_t {
     send,    ///< a message leaves: `id` is its sequence number, `peer` its destination
     receive, ///< a message arrives: `id` is the sender's sequence number, `peer` the sender
     write,   ///< a file is written
-    commit,  ///< the ledgers of a rank are copied
+    commit,  ///< the ledgers of a rank are copied; `nodes` is how many were unfinished
 };
 inline constexpr std::array<std::string_view, 8> kind_names{"chunk", "query",   "verify", "wait",
                                                             "send",  "receive", "write",  "commit"};
