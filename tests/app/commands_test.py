@@ -123,10 +123,10 @@ class Merged(Case):
         self.assertFalse((self.folder / "run").exists())
 
     def test_a_dry_run_says_what_would_be_done_and_makes_nothing(self):
-        result = self.espalier("search", self.experiment("T1"), "--dry-run", "--threads", "2")
+        result = self.espalier("search", self.experiment("T1"), "--dry-run", "--threads", "1")
 
         self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
-        for word in ("would search", "geometric", "1 rank x 2 threads", "hybrid", "into run", "a new run"):
+        for word in ("would search", "geometric", "1 rank x 1 thread,", "hybrid", "into run", "a new run"):
             self.assertIn(word, result.stdout)
         self.assertFalse((self.folder / "run").exists())
 

@@ -33,9 +33,10 @@ DONE, FAILURE, USAGE, INVALID_INPUT, RESUMABLE = 0, 1, 2, 3, 85
 
 # Leases so short that a test can wait for one, and a state on disk that is never older than a moment.
 SHORT_LEASE = ["--set", "cluster.lease=1s", "--set", "cluster.commit=200ms"]
-SMALL_BUDGET = ["--set", "cluster.budget=10ms"]     # a node limit is kept to about what a budget holds
-STOP_EARLY = ["--max-nodes", "100000", *SMALL_BUDGET]
 EAGER_CHECKPOINTS = ["--set", "cluster.checkpoint=300ms", "--set", "cluster.commit=200ms"]
+# A node limit is kept to about what a budget holds: with the default one a short run may be over first.
+SMALL_BUDGET = ["--set", "cluster.budget=10ms"]
+STOP_EARLY = ["--max-nodes", "100000", *SMALL_BUDGET]
 
 
 class Tree(NamedTuple):
