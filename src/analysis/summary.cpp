@@ -2,6 +2,7 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
+#include "espalier/store/checkpoint.hpp"
 #include "espalier/store/run_folder.hpp"
 
 #include <fmt/core.h>
@@ -82,6 +83,16 @@ std::vector<std::string> missing_shards(RunSummary const& summary) {
     return missing;
 }
 
+/// A run that was killed: what it cost is in its last checkpoint. Without a whole one the run is shown all the same.
+void tell_interrupted(RunSummary& summary) {
+    try {
+        auto const loaded = store::read_checkpoint(summary.folder);
+        store::close_interrupted(summary.record, loaded ? loaded->checkpoint : store::Checkpoint{});
+    } catch (base::InputError const&) {
+        store::close_interrupted(summary.record, {});
+    }
+}
+
 } // namespace
 
 RunSummary load_summary(std::filesystem::path const& folder) {
@@ -93,6 +104,7 @@ RunSummary load_summary(std::filesystem::path const& folder) {
                                folder.string());
     RunSummary summary{folder, store::read_run(folder / "run.h5"), store::is_being_written(folder), {}};
     summary.missing = missing_shards(summary);
+    if (!summary.is_live) tell_interrupted(summary);
     return summary;
 }
 

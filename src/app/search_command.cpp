@@ -67,8 +67,8 @@ int threads_of(config::RunConfig const& config, cluster::Communicator const& com
     auto const cores = base::affinity_cores();
     auto const sharing = comm.ranks_sharing_cores();
     auto const threads = config.search.threads > 0 ? config.search.threads : std::max(1, cores / sharing);
-    auto const is_first_of_host =
-        comm.rank().value == 0 || comm.hosts()[static_cast<std::size_t>(comm.rank().value)] != comm.hosts()[0];
+    auto const own = comm.hosts().begin() + comm.rank().value;
+    auto const is_first_of_host = std::find(comm.hosts().begin(), own, *own) == own;
     if (threads * sharing > cores && is_first_of_host)
         base::log::warn(
             "{} rank{} x {} thread{} share {} core{} ({}): they will take turns (fewer ranks, lower search.threads, or "
@@ -218,14 +218,17 @@ private:
         return {.exit_code = 0};
     }
     std::string plan(config::RunConfig const& config) const {
-        auto const is_there = std::filesystem::exists(std::filesystem::path(config.results.path) / "run.h5");
+        store::Identity const identity{config::problem_text(config.problem), "", config.search.seed};
+        auto const state = store::inspect_folder({config.results.path, arguments_.force}, identity);
         auto const threads = threads_of(config, comm_);
         return fmt::format(
             "would search {} with {} rank{} x {} thread{}, policy {}, into {} ({})\n",
             config::problem_text(config.problem), comm_.size(), comm_.size() == 1 ? "" : "s", threads,
             threads == 1 ? "" : "s",
             std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)],
-            config.results.path, is_there ? "a run is there: it would go on, if it is the same" : "a new run");
+            config.results.path,
+            std::array{"a new run", "going on with the run there",
+                       "the run there is finished"}[static_cast<std::size_t>(state)]);
     }
     StartUp show_finished(store::RunFolder const& folder) {
         base::log::note("{} is finished; nothing to do (--force starts it again)", folder.path().string());

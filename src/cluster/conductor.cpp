@@ -102,10 +102,9 @@ std::vector<search::EmitGroup> join_by_key(std::vector<search::EmitRecord> recor
 void Conductor::check_limits(std::int64_t now_ns) {
     auto const& limits = options_.limits;
     auto const results = state_.results.size() + top_.uncommitted_results();
-    if (top_.asked_to_stop() != StopReason::complete) {
-        error_ = top_.error();
+    if (top_.asked_to_stop() != StopReason::complete)
         stop(top_.asked_to_stop());
-    } else if (limits.max_time_ns > 0 && now_ns - start_ns_ >= limits.max_time_ns)
+    else if (limits.max_time_ns > 0 && now_ns - start_ns_ >= limits.max_time_ns)
         stop(StopReason::time_limit);
     else if (limits.max_nodes > 0 && top_.status().nodes >= limits.max_nodes)
         stop(StopReason::node_limit);
@@ -151,6 +150,7 @@ void Conductor::finish() {
     absorb(top_.take_done());
     auto const is_last_stage = state_.stage + 1 >= problem_.info().stages;
     if (top_.status().is_dry && is_last_stage && reason_ != StopReason::error) reason_ = StopReason::complete;
+    if (reason_ != StopReason::complete) error_ = top_.error();
     save();
 }
 

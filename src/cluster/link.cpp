@@ -106,7 +106,8 @@ void Link::report(PoolStatus const& status, std::int64_t now_ns) {
         (has_results && now_ns - commit_ns_ >= options_.result_ns))
         return commit(0, now_ns);
     auto const interval = std::min(budget_ns_, options_.lease_ns / 4);
-    if (now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) || hunger(status) > told_hunger_)
+    if (wants_pulse_ || now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) ||
+        hunger(status) > told_hunger_)
         send_pulse(status, false, now_ns);
 }
 
@@ -136,6 +137,7 @@ void Link::send_pulse(PoolStatus const& status, bool has_declined, std::int64_t 
     message.has_declined = has_declined;
     told_hunger_ = message.hunger;
     pulse_ns_ = now_ns;
+    wants_pulse_ = false;
     send(message);
 }
 
@@ -174,7 +176,7 @@ void Link::ask_to_stop(StopReason reason, std::string error) {
     if (asks_to_stop_ != StopReason::complete) return;
     asks_to_stop_ = reason;
     error_ = std::move(error);
-    owes_commit_ = true;
+    wants_pulse_ = true;
 }
 
 void Link::say_farewell(Farewell farewell) {

@@ -159,15 +159,18 @@ void RankRunner::check_worker(std::int64_t now_ns) {
 }
 
 /// Close to the limit shallow nodes go back to the master, on another rank; past it the run stops and can be resumed.
+/// The last commit and the checkpoint need memory too, about `commit_bytes` for each unfinished node, which is kept
+/// free for them.
 void RankRunner::check_memory(std::int64_t now_ns) {
+    constexpr std::uint64_t commit_bytes = 256;
     if (options_.memory_bytes == 0) return;
-    auto const used = base::current_rss_bytes();
+    auto const used = base::current_rss_bytes() + commit_bytes * pool_->status().unfinished;
     if (used > options_.memory_bytes)
-        agent_->worker().ask_to_stop(search::StopReason::memory_limit,
-                                     fmt::format("rank {} on {} uses {} and may use {} (search.memory)",
-                                                 comm_.rank().value, base::host_name(),
-                                                 base::human_bytes(static_cast<double>(used)),
-                                                 base::human_bytes(static_cast<double>(options_.memory_bytes))));
+        agent_->worker().ask_to_stop(
+            search::StopReason::memory_limit,
+            fmt::format("rank {} on {} needs {} and may use {} (search.memory): raise it and go on", comm_.rank().value,
+                        base::host_name(), base::human_bytes(static_cast<double>(used)),
+                        base::human_bytes(static_cast<double>(options_.memory_bytes))));
     else if (used > options_.memory_bytes / 10 * 9 && agent_->top() == nullptr)
         agent_->worker().relieve(now_ns);
 }
@@ -291,7 +294,10 @@ Outcome RankRunner::outcome() {
 
 Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
                RunJournal* journal) {
-    return RankRunner(problem, options, comm, journal).run();
+    auto tuned = options;
+    if (options.limits.max_nodes > 0 || options.limits.max_results > 0) // a limit is kept as well as the news are fresh
+        tuned.cluster.budget_ns = std::min<std::int64_t>(options.cluster.budget_ns, 10 * ms);
+    return RankRunner(problem, tuned, comm, journal).run();
 }
 
 } // namespace espalier::cluster

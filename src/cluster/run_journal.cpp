@@ -41,7 +41,7 @@ void RunJournal::load(store::RunRecord const& previous) {
     auto own = record_.executions.back();
     record_.executions = previous.executions;
     auto const loaded = store::read_checkpoint(folder_.path());
-    close_interrupted(loaded ? loaded->checkpoint : store::Checkpoint{});
+    store::close_interrupted(record_, loaded ? loaded->checkpoint : store::Checkpoint{});
     record_.executions.push_back(std::move(own));
     if (!loaded) return; // killed before the first checkpoint: start again
     if (!loaded->warning.empty()) base::log::warn(loaded->warning);
@@ -65,22 +65,6 @@ void RunJournal::load(store::RunRecord const& previous) {
                         .stage = checkpoint.stage,
                         .incumbent = checkpoint.incumbent,
                         .open = checkpoint.open};
-}
-
-/// An execution that was killed could not say what it cost: what it had done by its last checkpoint counts.
-void RunJournal::close_interrupted(store::Checkpoint const& checkpoint) {
-    if (record_.executions.empty() || record_.executions.back().stop_reason != "running") return;
-    auto& killed = record_.executions.back();
-    killed.stop_reason = "interrupted";
-    killed.seconds = checkpoint.total_seconds;
-    killed.cpu_seconds = checkpoint.total_cpu_seconds;
-    for (auto const& execution : record_.executions) {
-        if (&execution == &killed) continue;
-        killed.seconds -= execution.seconds;
-        killed.cpu_seconds -= execution.cpu_seconds;
-    }
-    killed.seconds = std::max(killed.seconds, 0.0);
-    killed.cpu_seconds = std::max(killed.cpu_seconds, 0.0);
 }
 
 std::optional<RunState> RunJournal::resumed() const { return resumed_; }

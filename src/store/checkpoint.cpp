@@ -178,4 +178,19 @@ std::optional<LoadedCheckpoint> read_checkpoint(fs::path const& folder) {
         newest.string(), why, previous.filename().string(), damage_of(previous));
 }
 
+void close_interrupted(RunRecord& record, Checkpoint const& checkpoint) {
+    if (record.executions.empty() || record.executions.back().stop_reason != "running") return;
+    auto seconds = checkpoint.total_seconds;
+    auto cpu_seconds = checkpoint.total_cpu_seconds;
+    auto& killed = record.executions.back();
+    for (auto const& execution : record.executions) {
+        if (&execution == &killed) continue;
+        seconds -= execution.seconds;
+        cpu_seconds -= execution.cpu_seconds;
+    }
+    killed.stop_reason = "interrupted";
+    killed.seconds = std::max(seconds, 0.0);
+    killed.cpu_seconds = std::max(cpu_seconds, 0.0);
+}
+
 } // namespace espalier::store

@@ -135,6 +135,23 @@ void refuse_other_identity(fs::path const& folder, Identity const& there, Identi
                            difference("seed", fmt::format("{}", there.seed), fmt::format("{}", here.seed)));
 }
 
+/// The run that is there, if it is the same; nothing in an empty folder.
+std::optional<RunRecord> read_previous(fs::path const& folder, Identity const& identity) {
+    auto const file = folder / "run.h5";
+    if (!fs::exists(file)) {
+        refuse_without_results(folder);
+        return std::nullopt;
+    }
+    auto previous = read_run(file);
+    refuse_other_identity(folder, previous.identity, identity);
+    return previous;
+}
+
+FolderState state_of(std::optional<RunRecord> const& previous) {
+    if (!previous) return FolderState::empty;
+    return previous->stop_reason == "complete" ? FolderState::finished : FolderState::resumable;
+}
+
 int last_segment(fs::path const& folder) {
     int last = 0;
     if (!fs::is_directory(folder)) return last;
@@ -153,19 +170,22 @@ fs::path shard_name(char const* kind, int segment, int rank) {
 
 } // namespace
 
+FolderState inspect_folder(RunFolder::Options const& options, Identity const& identity) {
+    refuse_foreign(options.path);
+    if (is_being_written(options.path))
+        throw base::InputError("{}: another process is writing this run: wait for it, or choose another results.path",
+                               options.path.string());
+    return options.replace ? FolderState::empty : state_of(read_previous(options.path, identity));
+}
+
 RunFolder::RunFolder(Options options, Identity const& identity) : path_(std::move(options.path)) {
     refuse_foreign(path_);
     make_folder(path_);
     FolderLock lock(path_);
     refuse_foreign(path_);
     if (options.replace) remove_run(path_);
-    if (fs::exists(run_file())) {
-        previous_ = read_run(run_file());
-        refuse_other_identity(path_, previous_->identity, identity);
-        state_ = previous_->stop_reason == "complete" ? FolderState::finished : FolderState::resumable;
-    } else {
-        refuse_without_results(path_);
-    }
+    previous_ = read_previous(path_, identity);
+    state_ = state_of(previous_);
     segment_ = next_segment(path_, previous_);
     lock_fd_ = lock.release();
 }

@@ -82,6 +82,7 @@ private:
     std::size_t owed_ = 0;              ///< nodes the hub asked for
     std::int64_t owed_since_ns_ = 0;
     bool owes_commit_ = false;
+    bool wants_pulse_ = false;
     bool is_stopping_ = false;
     bool has_stopped_ = false;
     bool has_told_dry_ = false;

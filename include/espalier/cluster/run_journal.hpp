@@ -37,7 +37,6 @@ public:
 
 private:
     void load(store::RunRecord const& previous);
-    void close_interrupted(store::Checkpoint const& checkpoint);
     void copy_state(RunState const& state);
     [[nodiscard]] std::vector<store::EmitExtent> extents(RunState const& state) const;
 

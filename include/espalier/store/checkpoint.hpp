@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/search/types.hpp"
+#include "espalier/store/run_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -44,5 +45,9 @@ struct LoadedCheckpoint {
 };
 /// Nothing if the folder has no checkpoint at all. Throws InputError if there are files and none of them is whole.
 [[nodiscard]] std::optional<LoadedCheckpoint> read_checkpoint(std::filesystem::path const& folder);
+
+/// An execution that was killed could not say what it cost: what it had done by the last checkpoint counts. Does
+/// nothing if the last execution ended by itself.
+void close_interrupted(RunRecord& record, Checkpoint const& checkpoint);
 
 } // namespace espalier::store

@@ -44,6 +44,9 @@ private:
     int lock_fd_ = -1;
 };
 
+/// What RunFolder would find, without making, locking or removing anything. Throws as it would.
+[[nodiscard]] FolderState inspect_folder(RunFolder::Options const& options, Identity const& identity);
+
 /// `trace/segment-001/rank-000123.h5`, relative to the run folder.
 [[nodiscard]] std::filesystem::path trace_shard_name(int segment, int rank);
 /// `emit/segment-001/rank-000123.h5`, relative to the run folder.
