@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every benchmark, and one table of the bars with PASS or MISS. Takes about 20 minutes; --quick about 5, with small trees.
+"""Every benchmark, and one table of the bars with PASS or MISS. --quick takes about 5 minutes, with small trees.
 
 Wall-clock bars mean something on an idle machine only: the load before the start is shown, and so is the control of
 scaling.py (two independent processes at once). Details go to perf/out/all.json.
