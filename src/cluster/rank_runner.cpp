@@ -85,7 +85,7 @@ void RankRunner::step(std::int64_t now_ns) {
         conductor_->tick(now_ns);
         agent_->tick(now_ns); // what the conductor ordered of this rank's own worker
     }
-    send_all(now_ns);
+    send_all();
 }
 
 bool RankRunner::receive_all(std::int64_t now_ns) {
@@ -103,7 +103,7 @@ bool RankRunner::receive_all(std::int64_t now_ns) {
     return has_received;
 }
 
-void RankRunner::send_all(std::int64_t now_ns) {
+void RankRunner::send_all() {
     for (auto const& outgoing : agent_->take_outgoing()) {
         auto bytes = encode(outgoing.message);
         record({.start_ns = base::steady_ns(),
@@ -112,7 +112,6 @@ void RankRunner::send_all(std::int64_t now_ns) {
                 .peer = outgoing.to.value,
                 .kind = trace::Kind::send});
         comm_.send(outgoing.to, std::move(bytes));
-        busy_ns_ = now_ns;
     }
 }
 
@@ -120,11 +119,14 @@ void RankRunner::record(trace::Event const& event) const {
     if (auto* buffer = recorder_.buffer(0)) buffer->append(event);
 }
 
-/// Close to silence 50 us, after 100 ms of it 1 ms; a process without others is only woken by its own threads.
+/// How long to wait before the next probe. Just after a message others tend to follow; after a second of silence nobody
+/// is in a hurry. A process without others is only woken by its own threads.
 void RankRunner::sleep(std::int64_t now_ns) {
+    auto const silence = now_ns - busy_ns_;
+    std::int64_t const probe = silence < 2 * ms ? 50'000 : silence < second ? ms : 4 * ms;
+    if (comm_.size() > 1) return pool_->wait(std::chrono::nanoseconds(probe));
     auto const until_wake = std::max<std::int64_t>(agent_->next_wake_ns() - now_ns, 50'000);
-    auto longest = comm_.size() == 1 ? 20 * ms : now_ns - busy_ns_ > 100 * ms ? ms : 50'000;
-    pool_->wait(std::chrono::nanoseconds(std::min(until_wake, longest)));
+    pool_->wait(std::chrono::nanoseconds(std::min<std::int64_t>(until_wake, 20 * ms)));
 }
 
 void RankRunner::look_after(std::int64_t now_ns) {
@@ -266,7 +268,7 @@ void RankRunner::part() {
         auto const now = base::steady_ns();
         receive_all(now);
         agent_->tick(now);
-        send_all(now);
+        send_all();
         if (agent_->is_finished()) return;
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }

@@ -21,7 +21,7 @@ private:
     void communicate();
     void step(std::int64_t now_ns);
     bool receive_all(std::int64_t now_ns);
-    void send_all(std::int64_t now_ns);
+    void send_all();
     void look_after(std::int64_t now_ns);
     void check_signals();
     void check_worker(std::int64_t now_ns);
@@ -53,7 +53,7 @@ private:
     base::ProgressLine progress_;
     std::uint64_t trace_events_ = 0;
     std::int64_t store_cpu_ns_ = 0;
-    std::int64_t busy_ns_ = 0; ///< last time a message came or went
+    std::int64_t busy_ns_ = 0; ///< last time a message came
     std::int64_t looked_ns_ = 0;
     std::int64_t traced_ns_ = 0;
     std::int64_t stepped_ns_ = 0;

@@ -57,6 +57,9 @@ class FullDisk(Case):
         first.wait()
 
         self.assertIn("No space left", first.stderr, first.describe())
+        if first.wait() == DONE:  # shards of other ranks that were closed made room for the last checkpoint
+            self.expect_complete("T1", first, run="disk/run")
+            return
         self.assertIn(first.wait(), (FAILURE, RESUMABLE), first.describe())
         left = self.show("disk/run")
         self.assertGreater(left["nodes"], 0, "what was on the disk still is")

@@ -20,12 +20,11 @@ class LostWorkers(Case):
         ranks = job.ranks()
         self.assertEqual(sorted(ranks), [0, 1, 2, 3], job.describe())
 
-        for victim in victims:
+        for victim in victims:  # one after the other: hydra's mpiexec dies of SIGPIPE if two proxies end at once
             os.kill(ranks[victim], signal.SIGKILL)
+            job.until(lambda: f"rank {victim} " in job.stderr, f"the loss of rank {victim}")
         job.wait()
 
-        for victim in victims:
-            self.assertIn(f"rank {victim} ", job.stderr, job.describe())
         summary = self.expect_complete(tree, job)
         # On a machine that is busy a healthy rank may be late and count as lost too; the answer is exact all the same.
         self.assertGreaterEqual(summary["lost_ranks"], len(victims), job.describe())
@@ -35,10 +34,10 @@ class LostWorkers(Case):
         self.disturbed("T1", [2], granularity=GRANULARITY // 2)
 
     def test_two_of_three_workers_are_killed_on_the_deep_tree(self):
-        self.disturbed("T3", [1, 3])
+        self.disturbed("T3", [1, 3], granularity=2 * GRANULARITY)
 
     def test_all_workers_but_the_master_are_killed(self):
-        summary = self.disturbed("T1", [1, 2, 3], granularity=GRANULARITY // 2)
+        summary = self.disturbed("T1", [1, 2, 3], granularity=2 * GRANULARITY)
 
         self.assertEqual(summary["lost_ranks"], 3)
 

@@ -14,8 +14,10 @@ search::Counts count_sequentially(config::UtsConfig const& config) {
         stack.pop_back();
         ++nodes;
         depth = std::max(depth, node.depth);
-        if (node.children == 0) ++leaves;
-        tree.for_each_child(node, [&](Uts::Node const& child) { stack.push_back(child); });
+        if (node.children == 0)
+            ++leaves;
+        else
+            tree.for_each_child(node, [&](Uts::Node const& child) { stack.push_back(child); });
     }
     return {.nodes = nodes, .funnel = {leaves}, .counters = {static_cast<std::uint64_t>(depth)}};
 }
