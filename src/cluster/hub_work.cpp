@@ -50,28 +50,35 @@ void Hub::send_batch(Member& member, std::size_t size, std::int64_t now_ns) {
     send(member, std::move(batch), now_ns);
 }
 
+/// What a member may have: what it said last, or, if it has not spoken since its last batch, at least that.
+std::uint64_t Hub::wealth(Member const& member) {
+    auto const is_unheard = member.pulse.received < member.batches && !member.unreceived.empty();
+    return std::max<std::uint64_t>(member.pulse.unfinished, is_unheard ? 2 * member.unreceived.back().roots.size() : 0);
+}
+
 /// Asks the richest members to give while somebody is hungry, somebody above is, or the queue is short.
 void Hub::recall(std::int64_t now_ns) {
     auto const reserve = policy_.reserve(members_.size()) + (is_asked_to_give_ ? policy_.gift(members_.size()) : 0);
     if (queue_.size() >= reserve && hungry_ == 0) return;
-    std::vector<Member*> rich;
+    std::vector<std::pair<std::uint64_t, Member*>> rich;
     std::size_t asked = 0;
     for (auto& member : members_) {
         asked += member.is_asked ? 1 : 0;
-        if (member.state == State::active && !member.is_asked && member.pulse.unfinished > 1 &&
-            member.hunger == Hunger::none && now_ns >= member.barren_until_ns)
-            rich.push_back(&member);
+        if (member.state == State::active && !member.is_asked && wealth(member) > 1 && member.hunger == Hunger::none &&
+            now_ns >= member.barren_until_ns)
+            rich.emplace_back(wealth(member), &member);
     }
     auto const wanted = std::max<std::size_t>(hungry_, 1);
     if (asked >= wanted || rich.empty()) return;
     auto const most = std::min(wanted - asked, rich.size());
     std::partial_sort(rich.begin(), rich.begin() + static_cast<std::ptrdiff_t>(most), rich.end(),
-                      [](Member const* a, Member const* b) { return a->pulse.unfinished > b->pulse.unfinished; });
+                      [](auto const& a, auto const& b) { return a.first > b.first; });
     for (std::size_t i = 0; i < most; ++i) {
-        auto give = order(*rich[i], OrderKind::give);
-        give.amount = policy_.gift(rich[i]->pulse.unfinished / 2);
-        rich[i]->is_asked = true;
-        send(*rich[i], give, now_ns);
+        auto& member = *rich[i].second;
+        auto give = order(member, OrderKind::give);
+        give.amount = policy_.gift(rich[i].first / 2);
+        member.is_asked = true;
+        send(member, give, now_ns);
     }
 }
 

@@ -134,6 +134,20 @@ TEST_F(HubTest, a_rich_member_is_asked_once_for_half_of_its_nodes_while_the_queu
     EXPECT_EQ(orders[0].amount, 25u);
 }
 
+TEST_F(HubTest, a_member_that_was_just_fed_is_asked_before_it_has_said_what_it_has) {
+    hello(0);
+    hello(1);
+    hub.add(nodes(1));
+    say(0, Pulse{.epoch = 1, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle});
+    ASSERT_EQ(said_to<Batch>(0).size(), 1u);
+
+    say(1, Pulse{.epoch = 1, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle});
+
+    auto const orders = said_to<Order>(0);
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].kind, OrderKind::give);
+}
+
 TEST_F(HubTest, a_member_with_nothing_to_give_is_left_alone_for_a_while) {
     hello(0);
     hello(1);

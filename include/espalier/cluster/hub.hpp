@@ -121,6 +121,7 @@ private:
     void deal(std::int64_t now_ns);
     void feed_hungry(std::int64_t now_ns);
     void recall(std::int64_t now_ns);
+    [[nodiscard]] static std::uint64_t wealth(Member const& member);
     void send_batch(Member& member, std::size_t size, std::int64_t now_ns);
     void send(Member& member, Body body, std::int64_t now_ns);
     [[nodiscard]] Order order(Member const& member, OrderKind kind) const;
