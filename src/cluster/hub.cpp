@@ -80,10 +80,12 @@ void Hub::note(Member& member, Pulse const& pulse, std::int64_t now_ns) {
     auto const is_up_to_date = pulse.received == member.batches; // else its hunger is older than our last batch
     member.pulse = pulse;
     if (is_up_to_date) member.hunger = pulse.hunger;
-    if (pulse.has_declined) { // ask it again after a while that doubles
+    if (pulse.has_declined) { // ask it again after a while that doubles, or when it has something
         member.is_asked = false;
         member.barren_ns = std::clamp<std::int64_t>(2 * member.barren_ns, 1'000'000, options_.policy.budget_ns);
         member.barren_until_ns = now_ns + member.barren_ns;
+    } else if (pulse.spare > 0) {
+        member.barren_until_ns = 0;
     }
     if (pulse.asks_to_stop != search::StopReason::complete && asked_to_stop_ == search::StopReason::complete)
         asked_to_stop_ = pulse.asks_to_stop;
