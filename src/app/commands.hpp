@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/analysis/summary.hpp"
 #include "espalier/base/log.hpp"
 
 #include <string>
@@ -34,6 +35,9 @@ struct ShowArguments {
     bool status = false;
 };
 int show_command(ShowArguments const& arguments);
+
+/// A run as text or as JSON, with what its problem says of it.
+void print_summary(analysis::RunSummary const& summary, bool json);
 
 int version_command(bool json);
 /// One line for provenance: compiler, flags and libraries.

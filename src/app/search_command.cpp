@@ -146,14 +146,6 @@ void finish(cluster::RunJournal& journal, cluster::Outcome const& outcome, searc
     journal.write_record();
 }
 
-void print_summary(analysis::RunSummary const& summary, bool json) {
-    if (!json) return fmt::print("{}", analysis::summary_text(summary));
-    auto object = analysis::summary_json(summary);
-    auto own = problems::summary(summary.record.problem_kind, summary.record.info, summary.record.counts);
-    if (!own.is_null()) object[summary.record.problem_kind] = own;
-    fmt::print("{}\n", object.dump(2));
-}
-
 /// A run on one communicator, front to back. Rank 0 has the folder and the last word; other ranks search.
 class SearchRun {
 public:

@@ -9,18 +9,20 @@
 
 namespace espalier::app {
 
+void print_summary(analysis::RunSummary const& summary, bool json) {
+    if (!json) return fmt::print("{}", analysis::summary_text(summary));
+    auto object = analysis::summary_json(summary);
+    auto own = problems::summary(summary.record.problem_kind, summary.record.info, summary.record.counts);
+    if (!own.is_null()) object[summary.record.problem_kind] = own;
+    fmt::print("{}\n", object.dump(2));
+}
+
 int show_command(ShowArguments const& arguments) {
     auto const summary = analysis::load_summary(arguments.run);
-    if (arguments.json) {
-        auto json = analysis::summary_json(summary);
-        auto own = problems::summary(summary.record.problem_kind, summary.record.info, summary.record.counts);
-        if (!own.is_null()) json[summary.record.problem_kind] = own;
-        fmt::print("{}\n", json.dump(2));
-    } else if (arguments.status) {
+    if (arguments.status && !arguments.json)
         fmt::print("{}\n", analysis::status_word(summary));
-    } else {
-        fmt::print("{}", analysis::summary_text(summary));
-    }
+    else
+        print_summary(summary, arguments.json);
     return arguments.status ? analysis::status_code(summary) : 0;
 }
 
