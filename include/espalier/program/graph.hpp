@@ -1,0 +1,103 @@
+#pragma once
+
+#include "espalier/program/dtype.hpp"
+#include "espalier/program/op.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace espalier::program {
+
+/// How an operand of a graph-defined kernel is cut into tiles. -1: not.
+struct Partition {
+    std::array<int, 3> grid{-1, -1, -1}; ///< imap: the dimension that grid axis x, y, z splits
+    int loop = -1;                       ///< fmap: the dimension that the for-loop splits
+
+    auto operator<=>(Partition const&) const = default;
+};
+
+/// How a graph-defined kernel runs.
+struct Schedule {
+    std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::int64_t threads = 128; ///< a block
+    std::int64_t loop = 1;      ///< range of the for-loop
+    std::vector<Partition> inputs;
+    std::array<int, 3> output{-1, -1, -1}; ///< omap, of all outputs: the dimension along which axis x, y, z joins tiles
+
+    auto operator<=>(Schedule const&) const = default;
+};
+
+struct Input {
+    std::string name;
+    Shape shape;
+
+    bool operator==(Input const&) const = default;
+};
+
+struct Op {
+    OpCode code{};
+    Attributes attributes;
+    std::vector<int> inputs; ///< tensor ids
+    int body = -1;           ///< of a graph op: which of the graph's bodies
+
+    bool operator==(Op const&) const = default;
+};
+
+/// A program at one level; graph ops hold the level below. Tensors are numbered: inputs first, then the outputs of the
+/// ops in order. A value: copying copies all levels.
+///
+/// kernel: tensors in device memory. block: tiles in shared memory, for every block of the grid and step of the loop;
+/// accumulators separate what is in the loop from what comes after. thread: values in registers, pointwise ops only.
+struct Graph {
+    Level level = Level::kernel;
+    DType dtype = DType::f16;
+    std::vector<Input> inputs; ///< block and thread level: shapes of the tiles, without names
+    std::vector<Op> ops;       ///< each after its operands
+    std::vector<int> outputs;
+    Schedule schedule; ///< of a block graph
+    std::vector<Graph> bodies;
+
+    bool operator==(Graph const&) const = default;
+};
+
+/// What inference says of every tensor of a graph.
+struct TensorInfo {
+    Shape shape;
+    bool is_after_loop = false; ///< block level
+    int maker = -1;             ///< op, -1 for an input
+    int output = 0;             ///< which output of it
+
+    bool operator==(TensorInfo const&) const = default;
+};
+
+/// Shapes and loop sides of all tensors. Throws InputError that names the op and what is wrong with it; a block graph
+/// is checked with its schedule against the shapes of the operands of its op.
+[[nodiscard]] std::vector<TensorInfo> infer(Graph const& graph);
+/// Tile of an operand: its shape divided by grid and loop. Throws InputError if something does not divide.
+[[nodiscard]] Shape tile_shape(Shape const& whole, Partition const& partition, Schedule const& schedule);
+/// Shape in device memory of a block's output tile. Throws InputError if a grid axis is not mapped.
+[[nodiscard]] Shape joined_shape(Shape const& tile, Schedule const& schedule);
+
+/// Content hash: the same for programs that differ only in the order of independent ops, the names of inputs or the
+/// order of the operands of a commutative op.
+[[nodiscard]] std::uint64_t canonical_key(Graph const& graph);
+/// Without sizes of grids, loops and tensors: programs that are one algebraic form on different schedules.
+[[nodiscard]] std::uint64_t form_key(Graph const& graph);
+
+/// Launches: library kernels and graph-defined ones.
+[[nodiscard]] int kernel_count(Graph const& graph);
+[[nodiscard]] int graph_kernel_count(Graph const& graph);
+[[nodiscard]] std::int64_t largest_loop(Graph const& graph);
+
+/// Bytes of shared memory that a block needs at once, when a tile lives from its op to its last reader. Tiles that the
+/// loop reads live through the loop; accumulators live from their first step on.
+[[nodiscard]] std::int64_t shared_memory_bytes(Graph const& block);
+/// The same without liveness, as Mirage counts: every tile but those of unary ops and plain accumulators.
+[[nodiscard]] std::int64_t shared_memory_sum_bytes(Graph const& block);
+
+/// Chains of pointwise ops whose intermediate values have one reader become thread graphs.
+[[nodiscard]] Graph with_thread_graphs(Graph const& block);
+
+} // namespace espalier::program

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "espalier/program/graph.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::program {
+
+struct NamedDim {
+    std::string name;
+    std::int64_t size = 0;
+
+    bool operator==(NamedDim const&) const = default;
+};
+struct SourceInput {
+    std::string name;
+    std::vector<std::string> dims; ///< names, or whole numbers
+
+    bool operator==(SourceInput const&) const = default;
+};
+struct SourceOp {
+    std::vector<std::string> out; ///< one name an output
+    std::string op;
+    std::vector<std::string> in;
+    Attributes attributes;
+
+    bool operator==(SourceOp const&) const = default;
+};
+
+/// A program as a person writes it: named dimensions, tensors and ops. Dimensions with one name are one symbol of the
+/// search; the same number written twice is one symbol too.
+struct Source {
+    std::string name; ///< of a built-in, else empty
+    DType dtype = DType::f16;
+    std::vector<NamedDim> dims;
+    std::vector<SourceInput> inputs;
+    std::vector<SourceOp> ops;
+    std::vector<std::string> outputs;
+
+    bool operator==(Source const&) const = default;
+};
+
+/// Something wrong, and with which part.
+struct SourceProblem {
+    enum class Part : std::uint8_t { dim, input, op, output, whole };
+    Part part = Part::whole;
+    std::size_t index = 0; ///< of the dim, input, op or output
+    std::string message;
+};
+/// All that is wrong, not only the first.
+[[nodiscard]] std::vector<SourceProblem> check(Source const& source);
+/// A kernel graph of library kernels. Throws InputError with all problems.
+[[nodiscard]] Graph build(Source const& source);
+
+/// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes other than 1 come after the
+/// names.
+struct Symbols {
+    std::vector<std::string> names;
+    std::vector<std::int64_t> sizes;
+};
+[[nodiscard]] Symbols symbols_of(Source const& source);
+/// Shapes of all tensors of build(source), in symbols. Throws InputError if the program holds only by an accident of
+/// sizes (two names of equal size used as one dimension).
+[[nodiscard]] std::vector<SymbolicShape> symbolic_shapes(Source const& source);
+
+/// One key of a built-in program, in the order of its sizes.
+struct BuiltinKey {
+    std::string_view name;
+    std::string_view description;
+    std::int64_t default_size;
+};
+struct Builtin {
+    std::string_view name;
+    std::string_view description;
+    std::vector<BuiltinKey> keys;
+    Source (*make)(std::vector<std::int64_t> const& sizes); ///< sizes in the order of `keys`; throws InputError
+};
+[[nodiscard]] std::vector<Builtin> const& builtins();
+[[nodiscard]] Builtin const* find_builtin(std::string_view name);
+
+} // namespace espalier::program

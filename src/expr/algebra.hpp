@@ -1,0 +1,39 @@
+#pragma once
+
+#include "espalier/expr/pair_table.hpp"
+
+#include "store.hpp"
+
+#include <limits>
+#include <optional>
+
+namespace espalier::expr {
+
+/// The operations on normal forms. What would have more monomials than the limit, anywhere in it, is too large and not
+/// built; what is made of something too large is too large.
+class Algebra {
+public:
+    [[nodiscard]] ExprId leaf(int index);
+    [[nodiscard]] ExprId add(ExprId a, ExprId b);
+    [[nodiscard]] ExprId mul(ExprId a, ExprId b);
+    [[nodiscard]] ExprId div(ExprId a, ExprId b);
+    [[nodiscard]] ExprId sum(Word const& size, ExprId a);
+    [[nodiscard]] ExprId call(program::Function function, Word const& size, std::span<ExprId const> arguments);
+    /// None if too large.
+    [[nodiscard]] std::optional<MonoId> mul(MonoId a, MonoId b);
+
+    void set_limit(std::size_t monomials);
+    [[nodiscard]] Store& store() { return store_; }
+    [[nodiscard]] Store const& store() const { return store_; }
+    [[nodiscard]] std::size_t memory_bytes() const { return store_.memory_bytes() + products_.memory_bytes(); }
+
+private:
+    [[nodiscard]] ExprId only(Mono const& mono);
+    [[nodiscard]] ExprId multiply_out(ExprId a, ExprId b);
+
+    Store store_;
+    PairTable products_;
+    std::size_t limit_ = std::numeric_limits<std::size_t>::max();
+};
+
+} // namespace espalier::expr

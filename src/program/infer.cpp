@@ -1,0 +1,173 @@
+#include "espalier/program/graph.hpp"
+
+#include "espalier/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace espalier::program {
+namespace {
+
+using base::InputError;
+
+constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
+
+std::string label(Graph const& graph, std::size_t op) {
+    return fmt::format("{} op {} ({})", level_names[static_cast<std::size_t>(graph.level)], op,
+                       info(graph.ops[op].code).name);
+}
+
+/// Fills in the tensors of one graph, op by op.
+class Inference {
+public:
+    explicit Inference(Graph const& graph) : graph_(graph) {
+        for (auto const& input : graph.inputs) tensors_.push_back({input.shape});
+    }
+    std::vector<TensorInfo> run() {
+        for (std::size_t i = 0; i < graph_.ops.size(); ++i) add(i);
+        for (auto const id : graph_.outputs)
+            if (id < 0 || id >= count()) throw InputError("there is no tensor {} to put out", id);
+        return std::move(tensors_);
+    }
+
+private:
+    [[nodiscard]] int count() const { return static_cast<int>(tensors_.size()); }
+    [[nodiscard]] Op const& op(std::size_t i) const { return graph_.ops[i]; }
+
+    void add(std::size_t i) {
+        check_operands(i);
+        if (op(i).code == OpCode::graph)
+            add_outputs_of_body(i);
+        else
+            add_output(i);
+    }
+    void check_operands(std::size_t i) const {
+        auto const& row = info(op(i).code);
+        if (!row.at[static_cast<std::size_t>(graph_.level)])
+            throw InputError("{}: not an op of this level", label(graph_, i));
+        if (row.inputs >= 0 && static_cast<int>(op(i).inputs.size()) != row.inputs)
+            throw InputError("{}: {} operands, but it takes {}", label(graph_, i), op(i).inputs.size(), row.inputs);
+        for (auto const id : op(i).inputs)
+            if (id < 0 || id >= count()) throw InputError("{}: there is no tensor {} before it", label(graph_, i), id);
+    }
+    [[nodiscard]] bool is_after_loop(std::size_t i) const {
+        auto const& inputs = op(i).inputs;
+        auto const first = tensor(inputs[0]).is_after_loop;
+        for (auto const id : inputs)
+            if (tensor(id).is_after_loop != first)
+                throw InputError("{}: one operand is in the loop and one after it", label(graph_, i));
+        if (!is_accumulator(info(op(i).code))) return first;
+        if (first) throw InputError("{}: its operand is not in the loop", label(graph_, i));
+        return true;
+    }
+    [[nodiscard]] TensorInfo const& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
+
+    void add_output(std::size_t i) {
+        std::vector<Shape> shapes;
+        for (auto const id : op(i).inputs) shapes.push_back(tensor(id).shape);
+        auto const& attributes = op(i).attributes;
+        auto const& row = info(op(i).code);
+        auto const shape =
+            row.shape({shapes, attributes, attributes.whole(AttributeName::size, 0), graph_.schedule.loop});
+        if (!shape) {
+            std::string got;
+            for (auto const& one : shapes) got += (got.empty() ? "" : " and ") + to_text(one);
+            throw InputError("{}: operands {} do not fit, it needs {}", label(graph_, i), got, row.needs);
+        }
+        tensors_.push_back({*shape, graph_.level == Level::block && is_after_loop(i), static_cast<int>(i), 0});
+    }
+    void add_outputs_of_body(std::size_t i) {
+        if (op(i).body < 0 || op(i).body >= static_cast<int>(graph_.bodies.size()))
+            throw InputError("{}: it has no body", label(graph_, i));
+        auto const& body = graph_.bodies[static_cast<std::size_t>(op(i).body)];
+        if (static_cast<int>(body.level) != static_cast<int>(graph_.level) + 1)
+            throw InputError("{}: its body is of another level", label(graph_, i));
+        check_inputs_of_body(i, body);
+        auto const inside = infer(body);
+        auto const after = graph_.level == Level::block && is_after_loop(i);
+        int output = 0;
+        for (auto const id : body.outputs) {
+            auto const& tile = inside[static_cast<std::size_t>(id)].shape;
+            auto const shape = body.level == Level::block ? joined_shape(tile, body.schedule) : tile;
+            tensors_.push_back({shape, after, static_cast<int>(i), output++});
+        }
+    }
+    void check_inputs_of_body(std::size_t i, Graph const& body) const {
+        auto const n = op(i).inputs.size();
+        auto const is_block = body.level == Level::block;
+        if (body.inputs.size() != n || (is_block && body.schedule.inputs.size() != n))
+            throw InputError("{}: {} operands, but its body has {}", label(graph_, i), n, body.inputs.size());
+        for (std::size_t j = 0; j < n; ++j) {
+            auto const& whole = tensor(op(i).inputs[j]).shape;
+            auto const tile = is_block ? tile_shape(whole, body.schedule.inputs[j], body.schedule) : whole;
+            if (!(tile == body.inputs[j].shape))
+                throw InputError("{}: operand {} has tiles {}, its body says {}", label(graph_, i), j, to_text(tile),
+                                 to_text(body.inputs[j].shape));
+        }
+    }
+
+    Graph const& graph_;
+    std::vector<TensorInfo> tensors_;
+};
+
+/// No output of a block may be an input or stand before the end of the loop.
+void check_outputs_of_block(Graph const& block, std::vector<TensorInfo> const& tensors) {
+    for (auto const id : block.outputs) {
+        auto const& tensor = tensors[static_cast<std::size_t>(id)];
+        if (tensor.maker < 0) throw InputError("a block puts out its own input {}", id);
+        if (!tensor.is_after_loop && block.schedule.loop > 1)
+            throw InputError("a block puts out tile {}, which is in the loop: it needs an accumulator", id);
+    }
+}
+
+} // namespace
+
+Shape tile_shape(Shape const& whole, Partition const& partition, Schedule const& schedule) {
+    auto tile = whole;
+    auto const cut = [&](int dim, std::int64_t parts, std::string const& by) {
+        if (dim < 0) return;
+        if (dim >= tile.rank()) throw InputError("{} splits dimension {} of {}", by, dim, to_text(whole));
+        if (parts < 1 || tile[dim] % parts != 0)
+            throw InputError("{} splits dimension {} of {} in {} parts, which do not divide it", by, dim,
+                             to_text(whole), parts);
+        tile[dim] /= parts;
+    };
+    for (std::size_t a = 0; a < 3; ++a)
+        cut(partition.grid[a], schedule.grid[a], fmt::format("grid axis {}", axis_names[a]));
+    cut(partition.loop, schedule.loop, "the loop");
+    return tile;
+}
+
+Shape joined_shape(Shape const& tile, Schedule const& schedule) {
+    auto whole = tile;
+    for (std::size_t a = 0; a < 3; ++a) {
+        auto const dim = schedule.output[a];
+        if (dim < 0 && schedule.grid[a] > 1)
+            throw InputError("grid axis {} of size {} is not mapped to a dimension of the output", axis_names[a],
+                             schedule.grid[a]);
+        if (dim >= tile.rank()) throw InputError("the output has no dimension {}", dim);
+        if (dim >= 0) whole[dim] *= schedule.grid[a];
+    }
+    return whole;
+}
+
+std::vector<TensorInfo> infer(Graph const& graph) {
+    auto tensors = Inference(graph).run();
+    if (graph.level == Level::block) check_outputs_of_block(graph, tensors);
+    return tensors;
+}
+
+int kernel_count(Graph const& graph) { return static_cast<int>(graph.ops.size()); }
+
+int graph_kernel_count(Graph const& graph) {
+    return static_cast<int>(std::ranges::count(graph.ops, OpCode::graph, &Op::code));
+}
+
+std::int64_t largest_loop(Graph const& graph) {
+    std::int64_t out = 1;
+    for (auto const& body : graph.bodies) out = std::max(out, body.schedule.loop);
+    return out;
+}
+
+} // namespace espalier::program

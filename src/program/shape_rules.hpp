@@ -1,0 +1,93 @@
+#pragma once
+
+#include "espalier/program/op.hpp"
+
+/// Every shape rule once, for numbers and for symbols.
+namespace espalier::program::rules {
+
+/// Right-aligned broadcasting: sizes are equal, or one of them is 1.
+template <class D>
+std::optional<Dims<D>> broadcast(Dims<D> const& a, Dims<D> const& b) {
+    auto const& longer = a.rank() >= b.rank() ? a : b;
+    auto const& shorter = a.rank() >= b.rank() ? b : a;
+    auto out = longer;
+    auto const skip = longer.rank() - shorter.rank();
+    for (int i = 0; i < shorter.rank(); ++i) {
+        auto const &x = longer[skip + i], &y = shorter[i];
+        if (!(x == y) && !is_one(x) && !is_one(y)) return std::nullopt;
+        out[skip + i] = is_one(x) ? y : x;
+    }
+    return out;
+}
+
+struct Pointwise {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        if (in.shapes.size() == 1) return in.shapes[0];
+        return broadcast(in.shapes[0], in.shapes[1]);
+    }
+};
+
+struct Matmul {
+    template <class D>
+    static std::optional<Dims<D>> product(Dims<D> const& a, Dims<D> const& b) {
+        auto const rank = a.rank();
+        if (rank < 2 || b.rank() != rank || !(a[rank - 1] == b[rank - 2])) return std::nullopt;
+        auto out = a;
+        for (int i = 0; i < rank - 2; ++i)
+            if (!(a[i] == b[i])) return std::nullopt;
+        out[rank - 1] = b[rank - 1];
+        return out;
+    }
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const terms = in.shapes.size() / 2;
+        auto const out = product(in.shapes[0], in.shapes[terms]);
+        for (std::size_t t = 1; t < terms && out; ++t)
+            if (product(in.shapes[t], in.shapes[terms + t]) != out) return std::nullopt;
+        return out;
+    }
+};
+
+struct Same {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        return in.shapes[0];
+    }
+};
+
+/// Along an axis that exists.
+struct Along {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        if (!axis_of(in.attributes, in.shapes[0])) return std::nullopt;
+        return in.shapes[0];
+    }
+};
+
+struct ToOne {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const axis = axis_of(in.attributes, in.shapes[0]);
+        if (!axis) return std::nullopt;
+        auto out = in.shapes[0];
+        if constexpr (std::is_same_v<D, std::int64_t>)
+            out[*axis] = 1;
+        else
+            out[*axis] = D{};
+        return out;
+    }
+};
+
+struct ToSize {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const axis = axis_of(in.attributes, in.shapes[0]);
+        if (!axis || !divides(in.size, in.shapes[0][*axis])) return std::nullopt;
+        auto out = in.shapes[0];
+        out[*axis] = in.size;
+        return out;
+    }
+};
+
+} // namespace espalier::program::rules
