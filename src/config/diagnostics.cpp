@@ -51,6 +51,14 @@ void Diagnostics::error(Place place, std::string message) {
     if (std::ranges::none_of(errors_, is_same)) errors_.push_back({place, std::move(message)});
 }
 
+void Diagnostics::add_report(Place place, ConfigError const& other) {
+    errors_.push_back({place, other.what(), other.errors()});
+}
+
+std::filesystem::path Diagnostics::folder_of(Place place) const {
+    return place.source > 0 ? std::filesystem::path{} : std::filesystem::path(name_).parent_path();
+}
+
 std::string_view Diagnostics::line_at(Place place) const {
     auto const index = static_cast<std::size_t>(place.line);
     return index < lines_.size() ? std::string_view(lines_[index]) : std::string_view{};
@@ -62,7 +70,8 @@ std::string Diagnostics::name_of(Place place) const {
 }
 
 std::string Diagnostics::text_of(Error const& error) const {
-    auto const& [place, message] = error;
+    auto const& [place, message, other_errors] = error;
+    if (other_errors > 0) return message;
     if (place.source > 0) return fmt::format("{}: error: {}", name_of(place), message);
     auto const head = fmt::format("{}:{}: error: {}", name_, name_of(place), message);
     auto const line = line_at(place);
@@ -74,8 +83,12 @@ void Diagnostics::throw_if_any() const {
     auto sorted = errors_;
     std::ranges::stable_sort(sorted, {}, &Error::place);
     std::string report;
-    for (auto const& error : sorted) report += (report.empty() ? "" : "\n") + text_of(error);
-    throw ConfigError(report, static_cast<int>(errors_.size()));
+    int count = 0;
+    for (auto const& error : sorted) {
+        report += (report.empty() ? "" : "\n") + text_of(error);
+        count += std::max(1, error.other_errors);
+    }
+    throw ConfigError(report, count);
 }
 
 Context Context::in(std::string_view key) const {

@@ -1,18 +1,12 @@
 #include "espalier/config/load.hpp"
 
+#include "files.hpp"
 #include "overrides.hpp"
 #include "schema.hpp"
 #include "yaml_reader.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
 namespace espalier::config {
 namespace {
-
-constexpr std::size_t max_file_bytes = 16u << 20; // far above any experiment; stops at devices and wrong files
 
 std::vector<std::string> origins_of(std::vector<Override> const& overrides) {
     std::vector<std::string> out;
@@ -39,29 +33,6 @@ void apply(Value& root, std::vector<Override> const& overrides, Context const& a
     }
 }
 
-std::string_view without_bom(std::string_view text) {
-    constexpr std::string_view bom = "\xEF\xBB\xBF";
-    return text.starts_with(bom) ? text.substr(bom.size()) : text;
-}
-
-std::string read_text(std::filesystem::path const& file) {
-    auto const name = file.string();
-    std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored))
-        throw base::InputError("{}: is a folder, not an experiment: name a YAML file, e.g. config/uts-t1.yaml", name);
-    errno = 0;
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
-        throw base::InputError("{}: cannot be read ({}): check the path and its permissions", name,
-                               std::strerror(errno));
-    std::string text(max_file_bytes + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.size() > max_file_bytes)
-        throw base::InputError("{}: larger than 16 MiB, so no experiment: name a YAML file", name);
-    return text;
-}
-
 } // namespace
 
 RunConfig parse_experiment(std::string_view text, std::string const& name, std::vector<Override> const& overrides) {
@@ -77,7 +48,7 @@ RunConfig parse_experiment(std::string_view text, std::string const& name, std::
 }
 
 RunConfig load_experiment(std::filesystem::path const& file, std::vector<Override> const& overrides) {
-    return parse_experiment(read_text(file), file.string(), overrides);
+    return parse_experiment(read_text(file, {"an experiment", "config/uts-t1.yaml"}), file.string(), overrides);
 }
 
 std::string to_yaml(RunConfig const& config) { return to_block(experiment_section().write(config)); }
@@ -97,5 +68,13 @@ std::string schema_json() {
 }
 
 std::string_view kind_of(ProblemConfig const& problem) { return problem_kinds().name_of(problem); }
+
+base::Json parse_yaml_to_json(std::string_view text, std::string const& name) {
+    text = without_bom(text);
+    Diagnostics diagnostics(name, text);
+    auto const value = read_yaml(text, 0, Context(diagnostics));
+    diagnostics.throw_if_any();
+    return to_json(value.value());
+}
 
 } // namespace espalier::config

@@ -11,6 +11,7 @@ namespace {
 
 constexpr auto duration_pattern = "^([0-9]+(\\.[0-9]+)? ?(d|h|min|m|s|ms|us|ns) ?)+$";
 constexpr auto bytes_pattern = "^[0-9]+(\\.[0-9]+)? ?(TiB|GiB|MiB|KiB|TB|GB|MB|kB|B)$";
+constexpr auto bandwidth_pattern = "^[0-9]+(\\.[0-9]+)? ?(TB|GB|MB|kB|B)/s$";
 constexpr auto percent_pattern = "^[0-9]+(\\.[0-9]+)? ?%$";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -43,6 +44,28 @@ Parsed<std::uint64_t> parse_size(Value const& value, Range<std::uint64_t> range)
     if (!size) return Problem{};
     if (!range.contains(*size)) return Problem{"is out of range"};
     return *size;
+}
+
+constexpr std::string_view a_second = "/s";
+
+Parsed<std::uint64_t> parse_bandwidth(Value value, Range<std::uint64_t> range) {
+    if (!value.text.ends_with(a_second)) {
+        if (parse_number(value.text)) return Problem{"has no unit", fmt::format("{}GB/s", value.text)};
+        return Problem{};
+    }
+    value.text.resize(value.text.size() - a_second.size());
+    return parse_size(value, range);
+}
+
+/// In the largest unit that keeps the number whole.
+std::string bandwidth_text(std::uint64_t bytes) {
+    auto const* unit = "B";
+    for (auto const* larger : {"kB", "MB", "GB", "TB"}) {
+        if (bytes == 0 || bytes % 1000 != 0) break;
+        bytes /= 1000;
+        unit = larger;
+    }
+    return fmt::format("{}{}{}", bytes, unit, a_second);
 }
 
 Parsed<MemoryLimit> parse_percent(std::string_view text, Range<double> range) {
@@ -145,6 +168,13 @@ Scalar<base::Nanoseconds> duration(Range<base::Nanoseconds> range) {
 Scalar<std::uint64_t> size_bytes(Range<std::uint64_t> range) {
     return {bytes_text(range), [range](Value const& value) { return parse_size(value, range); },
             [](std::uint64_t bytes) { return make_plain(base::format_bytes(bytes)); }, bytes_schema(range)};
+}
+
+Scalar<std::uint64_t> bandwidth(Range<std::uint64_t> range) {
+    auto const expected = "a rate " + range_text(bandwidth_text(range.low), bandwidth_text(range.high));
+    return {expected, [range](Value const& value) { return parse_bandwidth(value, range); },
+            [](std::uint64_t bytes) { return make_plain(bandwidth_text(bytes)); },
+            pattern_schema(bandwidth_pattern, expected)};
 }
 
 Scalar<MemoryLimit> memory_limit(Range<double> percent, Range<std::uint64_t> bytes) {

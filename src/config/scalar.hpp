@@ -54,6 +54,8 @@ struct Range {
 [[nodiscard]] Scalar<double> real(Range<double> range);
 [[nodiscard]] Scalar<base::Nanoseconds> duration(Range<base::Nanoseconds> range);
 [[nodiscard]] Scalar<std::uint64_t> size_bytes(Range<std::uint64_t> range);
+/// `1555GB/s`, in bytes a second.
+[[nodiscard]] Scalar<std::uint64_t> bandwidth(Range<std::uint64_t> range);
 [[nodiscard]] Scalar<MemoryLimit> memory_limit(Range<double> percent, Range<std::uint64_t> bytes);
 /// The position of the word in the list.
 [[nodiscard]] Scalar<std::size_t> word(std::vector<std::string> const& words);
@@ -116,6 +118,18 @@ Scalar<T> or_word(std::string const& word, T const& meaning, Scalar<T> const& ot
     auto write = [=](T const& value) { return value == meaning ? make_plain(word) : other.write(value); };
     auto const schema = base::Json{{"anyOf", base::Json::array({{{"const", word}}, other.schema})}};
     return {fmt::format("{} or {}", word, other.expected), parse, write, schema};
+}
+
+/// The word for nothing: whoever asks decides.
+template <class T>
+Scalar<std::optional<T>> or_auto(Scalar<T> const& other) {
+    auto parse = [other](Value const& value) -> Parsed<std::optional<T>> {
+        auto parsed = other.parse(value);
+        if (auto* problem = std::get_if<Problem>(&parsed)) return std::move(*problem);
+        return std::optional<T>(std::move(std::get<T>(parsed)));
+    };
+    auto write = [other](std::optional<T> const& value) { return other.write(value.value()); };
+    return or_word<std::optional<T>>("auto", std::nullopt, {other.expected, parse, write, other.schema});
 }
 
 } // namespace espalier::config

@@ -1,5 +1,6 @@
 #include "schema.hpp"
 
+#include "mugraph_schema.hpp"
 #include "uts_schema.hpp"
 
 #include <chrono>
@@ -27,7 +28,26 @@ Section<SearchConfig> search_section() {
                &SearchConfig::memory, memory_limit({1, 100}, {16 * mebibyte, 1ull << 50}))
         .field({"seed", "of everything random in the search"}, &SearchConfig::seed, integer<std::uint64_t>({0}))
         .field({"verify_batch", "candidates verified together"}, &SearchConfig::verify_batch,
-               integer<std::int32_t>({1, 1'000'000}));
+               integer<std::int32_t>({1, 1'000'000}))
+        .field({"best_only", "branch and bound on cost: only the cheapest result is kept"}, &SearchConfig::best_only,
+               flag());
+    return section;
+}
+
+Scalar<Device> device() {
+    return choice<Device>({{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}});
+}
+
+Section<VerifyConfig> verify_section() {
+    Section<VerifyConfig> section;
+    section
+        .field({"tests", "independent random inputs on which a candidate must agree"}, &VerifyConfig::tests,
+               integer<std::int32_t>({1, 64}))
+        .field({"prove", "try a formal proof of what passes the tests"}, &VerifyConfig::prove, flag())
+        .field({"elements", "output elements that are confirmed at full shape; 0: none"}, &VerifyConfig::elements,
+               integer<std::int32_t>({0, 1'000'000}))
+        .field({"device", "where candidates are evaluated; auto: a GPU if there is one"}, &VerifyConfig::device,
+               device());
     return section;
 }
 
@@ -75,6 +95,7 @@ Section<RunConfig> make_experiment_section() {
     section
         .field({"problem", "what is searched", "{kind: uts, tree: T1}"}, &RunConfig::problem, problem_kinds().codec())
         .field({"search", "limits and resources of a rank"}, &RunConfig::search, search_section().codec())
+        .field({"verify", "how candidates are verified"}, &RunConfig::verify, verify_section().codec())
         .field({"cluster", "how ranks share the work"}, &RunConfig::cluster, cluster_section().codec())
         .field({"trace", "what is recorded for analysis"}, &RunConfig::trace, trace_section().codec())
         .field({"results", "where the run is kept", "{path: runs/my-run}"}, &RunConfig::results,
@@ -84,7 +105,8 @@ Section<RunConfig> make_experiment_section() {
 
 Kinds<ProblemConfig> make_problem_kinds() {
     Kinds<ProblemConfig> kinds({"kind", "which problem", "uts"});
-    kinds.add<UtsConfig>("uts", uts_section(), canonical_uts);
+    kinds.add<UtsConfig>("uts", uts_section(), canonical_uts)
+        .add<MugraphConfig>("mugraph", mugraph_section(), canonical_mugraph);
     return kinds;
 }
 

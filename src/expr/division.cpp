@@ -44,22 +44,22 @@ bool Division::is_top_part(ExprId e, ExprId whole) {
     return false;
 }
 
-// Products with the same monomial are in the same order, so one walk finds them.
+// Products with the same monomial are in the same order, so each is searched behind the one before.
 bool Division::holds(std::span<MonoId const> whole, std::span<MonoId const> parts, MonoId q) {
     places_.clear();
-    std::size_t place = 0;
+    auto next = whole.begin();
     for (auto const part : parts) {
         if (!step()) return false;
         auto const product = algebra_.mul(part, q);
-        while (product && place < whole.size() && whole[place] != *product) ++place;
-        if (!product || place == whole.size()) return false;
-        places_.push_back(place++);
+        if (!product) return false;
+        next = std::ranges::lower_bound(next, whole.end(), *product, algebra_.store().is_before());
+        if (next == whole.end() || *next != *product) return false;
+        places_.push_back(static_cast<std::size_t>(next++ - whole.begin()));
     }
     return true;
 }
 
 std::optional<MonoId> Division::quotient(MonoId whole, MonoId divisor) {
-    if (divisor == Store::unit) return whole;
     if (whole == divisor) return Store::unit;
     auto const x = algebra_.store()[whole], y = algebra_.store()[divisor];
     Mono q{.size = x.size / y.size};
@@ -104,8 +104,13 @@ std::optional<MonoId> Division::take_out(std::vector<MonoId>& rest, std::span<Mo
     auto const q = quotient(rest[0], divisor[0]);
     // A quotient of expressions is a term, and there is no term without a numerator.
     if (!q || !algebra_.store()[*q].has_numerator() || !holds(rest, divisor, *q)) return std::nullopt;
-    for (auto place = places_.rbegin(); place != places_.rend(); ++place)
-        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*place));
+    std::size_t kept = 0, taken = 0;
+    for (std::size_t i = 0; i < rest.size(); ++i)
+        if (taken < places_.size() && i == places_[taken])
+            ++taken;
+        else
+            rest[kept++] = rest[i];
+    rest.resize(kept);
     return q;
 }
 

@@ -65,8 +65,8 @@ MonoId Store::mono(Mono const& mono) {
 ExprId Store::expression(std::span<MonoId const> monos) {
     ESP_EXPECT(std::ranges::is_sorted(monos, is_before()));
     auto const hash = Hash{}.add(monos).value();
-    auto const known = expression_ids_.find(
-        hash, [&](std::uint32_t id) { return std::ranges::equal(expressions_[id], monos); });
+    auto const known =
+        expression_ids_.find(hash, [&](std::uint32_t id) { return std::ranges::equal(expressions_[id], monos); });
     if (known != IdTable::none) return ExprId{known};
     auto const id = next_id<ExprId>(expressions_);
     expressions_.push_back(mono_pool_.keep(monos));

@@ -107,7 +107,8 @@ TEST(Diagnostics, a_missing_key_is_asked_for_with_an_example) {
 TEST(Diagnostics, an_unknown_kind_of_problem_gets_the_list) {
     EXPECT_THAT(
         errors_of("problem: {kind: utss}\nresults: {path: x}\n"),
-        StartsWith("exp.yaml:1:17: error: 'problem.kind' must be one of uts, not 'utss'; did you mean 'uts'?\n"));
+        StartsWith(
+            "exp.yaml:1:17: error: 'problem.kind' must be one of uts, mugraph, not 'utss'; did you mean 'uts'?\n"));
 }
 
 TEST(Diagnostics, an_empty_file_is_explained) {
@@ -143,7 +144,7 @@ TEST(Diagnostics, columns_count_characters_and_the_caret_follows_tabs) {
     EXPECT_EQ(errors_of(minimal + "search: {\"\xC3\xA4\": 1,\tseed: x}\n"),
               "exp.yaml:5:10: error: unknown key '\xC3\xA4' in 'search'; known are threads, max_time, max_nodes, "
               "max_results, "
-              "memory, seed, verify_batch\n"
+              "memory, seed, verify_batch, best_only\n"
               "search: {\"\xC3\xA4\": 1,\tseed: x}\n"
               "         ^\n"
               "exp.yaml:5:24: error: 'search.seed' must be a whole number of at least 0, not 'x'\n"

@@ -16,6 +16,10 @@ namespace espalier::config::testing {
 /// Valid; four lines, so that what is appended starts on line 5.
 inline std::string const minimal = "problem:\n  kind: uts\n  tree: T1\nresults: {path: runs/x}\n";
 
+/// Valid; four lines too.
+inline std::string const minimal_mugraph =
+    "problem:\n  kind: mugraph\n  program: {builtin: rmsnorm_linear}\nresults: {path: runs/x}\n";
+
 inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
     std::vector<Override> out;
     for (auto const& text : texts) out.push_back(parse_override(text));
@@ -36,6 +40,12 @@ inline std::string errors_of(std::string_view text, std::vector<std::string> con
     return "";
 }
 
+/// A mugraph problem of these keys, from column 11 of line 1 on.
+inline std::string with_problem(std::string const& keys) {
+    return "problem: {kind: mugraph, " + keys + "}\nresults: {path: x}\n";
+}
+
+inline MugraphConfig mugraph(RunConfig const& config) { return std::get<MugraphConfig>(config.problem); }
 inline UtsConfig uts(RunConfig const& config) { return std::get<UtsConfig>(config.problem); }
 
 } // namespace espalier::config::testing

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace espalier::config::testing {
@@ -27,9 +28,17 @@ std::string input_error_of(fs::path const& file) {
 
 std::vector<fs::path> example_files() {
     std::vector<fs::path> out;
-    for (auto const& entry : fs::directory_iterator(examples))
-        if (entry.path().extension() == ".yaml") out.push_back(entry.path());
+    for (auto const& entry : fs::recursive_directory_iterator(examples)) {
+        auto const& file = entry.path();
+        if (file.extension() == ".yaml" && file.parent_path().filename() != "hardware") out.push_back(file);
+    }
     return out;
+}
+
+std::string readme_of_examples() {
+    std::ostringstream readme;
+    readme << std::ifstream(examples / "README.md").rdbuf();
+    return readme.str();
 }
 
 TEST(Load, a_missing_file_is_an_input_error_with_a_remedy) {
@@ -57,7 +66,7 @@ TEST(Load, errors_name_the_file_as_it_was_given) {
 TEST(Examples, every_example_loads_and_writes_to_the_folder_of_its_name) {
     auto const files = example_files();
 
-    EXPECT_GE(files.size(), 9u);
+    EXPECT_GE(files.size(), 27u);
     for (auto const& file : files)
         EXPECT_EQ(load_experiment(file).results.path, "runs/" + file.stem().string()) << file;
 }
@@ -67,12 +76,39 @@ TEST(Examples, every_example_starts_with_a_comment) {
 }
 
 TEST(Examples, the_readme_names_every_example_of_its_own) {
-    std::ostringstream readme;
-    readme << std::ifstream(examples / "README.md").rdbuf();
+    auto const readme = readme_of_examples();
 
     for (auto const* name :
          {"uts-t1.yaml", "uts-t5.yaml", "uts-t1l.yaml", "uts-t3l.yaml", "uts-custom.yaml", "uts-policies.yaml"})
-        EXPECT_THAT(readme.str(), HasSubstr(name));
+        EXPECT_THAT(readme, HasSubstr(name));
+    for (auto const& file : fs::directory_iterator(examples / "mugraph"))
+        EXPECT_NE(readme.find("`mugraph/" + file.path().filename().string() + "`"), std::string::npos) << file;
+}
+
+TEST(Examples, there_is_one_for_every_builtin_program) {
+    std::set<std::string> shown;
+    for (auto const& file : example_files())
+        if (auto const config = load_experiment(file); kind_of(config.problem) == "mugraph")
+            shown.insert(mugraph(config).builtin);
+
+    for (auto const& builtin : program::builtins())
+        EXPECT_TRUE(shown.contains(std::string(builtin.name))) << builtin.name;
+}
+
+TEST(YamlToJson, values_have_the_types_they_look_like) {
+    auto const json = parse_yaml_to_json("a: [1, -2.5, true, x, '7']\nb: {c: 4096, d: }\n", "text");
+
+    EXPECT_EQ(json.dump(), R"({"a":[1,-2.5,true,"x","7"],"b":{"c":4096,"d":null}})");
+}
+
+TEST(YamlToJson, errors_have_their_places) {
+    try {
+        (void)parse_yaml_to_json("a: 1\na: 2\nb: 3\nb: 4\n", "prog.yaml");
+        FAIL() << "two errors expected";
+    } catch (ConfigError const& error) {
+        EXPECT_EQ(error.errors(), 2);
+        EXPECT_THAT(error.what(), ::testing::StartsWith("prog.yaml:2:1: error: duplicate key 'a'"));
+    }
 }
 
 } // namespace

@@ -24,7 +24,15 @@ SearchConfig any_search() {
             .max_results = *rc::gen::arbitrary<std::uint64_t>(),
             .memory = any_memory(),
             .seed = *rc::gen::arbitrary<std::uint64_t>(),
-            .verify_batch = *rc::gen::inRange(1, 1'000'001)};
+            .verify_batch = *rc::gen::inRange(1, 1'000'001),
+            .best_only = *rc::gen::arbitrary<bool>()};
+}
+
+VerifyConfig any_verify() {
+    return {.tests = *rc::gen::inRange(1, 65),
+            .prove = *rc::gen::arbitrary<bool>(),
+            .elements = *rc::gen::inRange(0, 1'000'001),
+            .device = *rc::gen::element(Device::automatic, Device::cpu, Device::cuda)};
 }
 
 ClusterConfig any_cluster() {
@@ -69,6 +77,7 @@ std::string any_path() { return *rc::gen::nonEmpty(rc::gen::container<std::strin
 RunConfig any_config() {
     return {.problem = any_uts(),
             .search = any_search(),
+            .verify = any_verify(),
             .cluster = any_cluster(),
             .trace = {.enabled = *rc::gen::arbitrary<bool>(),
                       .limit_bytes = *rc::gen::inRange<std::uint64_t>(1 << 16, 1ull << 40)},
@@ -113,6 +122,12 @@ TEST(RoundTrip, every_key_is_written_out) {
                                        "  memory: 80%\n"
                                        "  seed: 1\n"
                                        "  verify_batch: 64\n"
+                                       "  best_only: false\n"
+                                       "verify:\n"
+                                       "  tests: 4\n"
+                                       "  prove: true\n"
+                                       "  elements: 32\n"
+                                       "  device: auto\n"
                                        "cluster:\n"
                                        "  policy: hybrid\n"
                                        "  budget: 200ms\n"
@@ -128,7 +143,10 @@ TEST(RoundTrip, every_key_is_written_out) {
                                        "  path: runs/x\n");
 }
 
-TEST(RoundTrip, the_kind_of_a_problem_has_its_name) { EXPECT_EQ(kind_of(UtsConfig{}), "uts"); }
+TEST(RoundTrip, the_kind_of_a_problem_has_its_name) {
+    EXPECT_EQ(kind_of(UtsConfig{}), "uts");
+    EXPECT_EQ(kind_of(MugraphConfig{}), "mugraph");
+}
 
 } // namespace
 } // namespace espalier::config::testing

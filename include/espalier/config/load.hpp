@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/base/error.hpp"
+#include "espalier/base/json.hpp"
 #include "espalier/config/run_config.hpp"
 
 #include <filesystem>
@@ -42,5 +43,9 @@ struct Override {
 [[nodiscard]] std::string schema_json();
 /// `uts`: as in YAML.
 [[nodiscard]] std::string_view kind_of(ProblemConfig const& problem);
+
+/// Any YAML text as JSON: plain scalars become numbers and truth values where they look like one. Throws ConfigError
+/// that calls the text `name`.
+[[nodiscard]] base::Json parse_yaml_to_json(std::string_view text, std::string const& name);
 
 } // namespace espalier::config

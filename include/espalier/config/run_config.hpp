@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/base/units.hpp"
+#include "espalier/config/mugraph_config.hpp"
 #include "espalier/config/uts_config.hpp"
 
 #include <cstdint>
@@ -28,8 +29,21 @@ struct SearchConfig {
     MemoryLimit memory;            ///< a rank
     std::uint64_t seed = 1;
     std::int32_t verify_batch = 64; ///< candidates verified together
+    bool best_only = false;         ///< branch and bound on cost: only the cheapest result is kept
 
     bool operator==(SearchConfig const&) const = default;
+};
+
+enum class Device { automatic, cpu, cuda };
+
+/// How candidates are verified.
+struct VerifyConfig {
+    std::int32_t tests = 4;     ///< independent random inputs in finite fields
+    bool prove = true;          ///< then a formal proof is tried
+    std::int32_t elements = 32; ///< output elements of survivors that are confirmed at full shape; 0: none
+    Device device = Device::automatic;
+
+    bool operator==(VerifyConfig const&) const = default;
 };
 
 enum class Policy { fixed, omp_dynamic, hybrid }; ///< in YAML: static, omp-dynamic, hybrid
@@ -61,11 +75,12 @@ struct ResultsConfig {
 };
 
 /// One alternative a problem; `kind` in YAML selects it.
-using ProblemConfig = std::variant<UtsConfig>;
+using ProblemConfig = std::variant<UtsConfig, MugraphConfig>;
 
 struct RunConfig {
     ProblemConfig problem;
     SearchConfig search;
+    VerifyConfig verify;
     ClusterConfig cluster;
     TraceConfig trace;
     ResultsConfig results;

@@ -1,14 +1,15 @@
 #pragma once
 
 #include "espalier/expr/pair_table.hpp"
+#include "espalier/expr/word_numbers.hpp"
 #include "espalier/program/expression_builder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace espalier::expr {
@@ -31,9 +32,9 @@ struct Origin {
     Op op = Op::leaf;
     int leaf = 0;
     ExprId a, b;
-    program::Word size;                               ///< of sum and call
-    program::Function function{};                     ///< of call
-    std::vector<ExprId> arguments = {};               ///< of call
+    program::Word size;                 ///< of sum and call
+    program::Function function{};       ///< of call
+    std::vector<ExprId> arguments = {}; ///< of call
 };
 
 /// Abstract expressions in a normal form: two are equal under the axioms A_eq if and only if their ids are. There is no
@@ -46,6 +47,8 @@ struct Origin {
 /// see memory_bytes().
 class Expressions final : public program::ExpressionBuilder {
 public:
+    using Pattern = expr::Pattern;
+    using Origin = expr::Origin;
     /// No subexpression of any target: it has too many monomials, and was not built.
     static constexpr ExprId too_large{0xFFFF'FFFF};
     /// Before the targets are known, an expression with more monomials than this is too large.
@@ -56,15 +59,16 @@ public:
     Expressions(Expressions&&) noexcept;
     Expressions& operator=(Expressions&&) noexcept;
 
-    [[nodiscard]] ExprId leaf(int index) override;
+    [[nodiscard]] ExprId leaf(int index) override {
+        auto const* known = leaves_.find(static_cast<std::uint32_t>(index), 0);
+        return known ? ExprId{*known} : build_leaf(index);
+    }
     [[nodiscard]] ExprId add(ExprId a, ExprId b) override {
-        if (b < a) std::swap(a, b);
-        auto const* known = sums_.find(a.value, b.value);
+        auto const* known = sums_.find(std::min(a.value, b.value), std::max(a.value, b.value));
         return known ? ExprId{*known} : build_add(a, b);
     }
     [[nodiscard]] ExprId mul(ExprId a, ExprId b) override {
-        if (b < a) std::swap(a, b);
-        auto const* known = products_.find(a.value, b.value);
+        auto const* known = products_.find(std::min(a.value, b.value), std::max(a.value, b.value));
         return known ? ExprId{*known} : build_mul(a, b);
     }
     [[nodiscard]] ExprId div(ExprId a, ExprId b) override {
@@ -72,8 +76,10 @@ public:
         return known ? ExprId{*known} : build_div(a, b);
     }
     [[nodiscard]] ExprId sum(program::Word const& size, ExprId a) override {
-        auto const* known = reductions_.find(number_of(size), a.value);
-        return known ? ExprId{*known} : build_sum(size, a);
+        auto const number = words_.number_of(size);
+        if (number == 0) return a;
+        auto const* known = reductions_.find(number, a.value);
+        return known ? ExprId{*known} : build_sum(number, a);
     }
     /// One argument or more. The exponential and the root have their laws if they have one argument and unit size.
     [[nodiscard]] ExprId call(program::Function function, program::Word const& size,
@@ -103,10 +109,10 @@ public:
         return decide(e, pattern);
     }
 
-    [[nodiscard]] std::size_t size() const;                           ///< distinct expressions, also inner ones
-    [[nodiscard]] std::size_t monomials(ExprId e) const;              ///< of one expression
-    [[nodiscard]] std::uint64_t decided() const { return decided_; }  ///< answers that no memo had
-    [[nodiscard]] std::size_t memory_bytes() const;                   ///< about
+    [[nodiscard]] std::size_t size() const;                          ///< distinct expressions, also inner ones
+    [[nodiscard]] std::size_t monomials(ExprId e) const;             ///< of one expression
+    [[nodiscard]] std::uint64_t decided() const { return decided_; } ///< answers that no memo had
+    [[nodiscard]] std::size_t memory_bytes() const;                  ///< about
     /// Readable, with the same order of terms whatever was built before: `sum(K, x0*x1)/rms(K, x0)`.
     [[nodiscard]] std::string text(ExprId e, std::span<std::string const> symbol_names = {}) const;
     /// None for an inner expression that nobody asked for, and for too_large.
@@ -116,17 +122,18 @@ private:
     static constexpr std::uint8_t undecided = 0xFF;
     struct Impl;
 
-    [[nodiscard]] std::uint32_t number_of(program::Word const& size);
+    ExprId build_leaf(int index);
     ExprId build_add(ExprId a, ExprId b);
     ExprId build_mul(ExprId a, ExprId b);
     ExprId build_div(ExprId a, ExprId b);
-    ExprId build_sum(program::Word const& size, ExprId a);
+    ExprId build_sum(std::uint32_t size, ExprId a);
     [[nodiscard]] std::uint32_t number_of(program::Function function, program::Word const& size,
                                           std::span<ExprId const> arguments);
     void forget_answers();
     Answer decide(ExprId e, std::uint32_t pattern);
 
-    PairTable sums_, products_, quotients_, reductions_, calls_, argument_lists_;
+    PairTable leaves_, sums_, products_, quotients_, reductions_, calls_, argument_lists_;
+    WordNumbers words_;
     std::vector<std::vector<std::uint8_t>> answers_; ///< of a pattern, by expression
     std::vector<std::uint8_t> any_pattern_;          ///< answers in which no pattern had a say
     std::vector<Pattern> patterns_;

@@ -9,7 +9,8 @@
 namespace espalier::expr {
 
 /// A map from pairs of numbers to numbers, for memos that are asked millions of times a second: open addressing, at
-/// most half full, nothing is ever removed. The pair of two largest numbers is no key. Not thread safe.
+/// most half full, nothing is ever removed. The pair of two largest numbers is always there, and gives the largest
+/// number. Not thread safe.
 class PairTable {
 public:
     PairTable() : slots_(initial_slots) {}
@@ -33,15 +34,20 @@ public:
     [[nodiscard]] std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:
-    static constexpr std::uint64_t no_key = ~std::uint64_t{0};
+    static constexpr std::uint32_t largest = ~std::uint32_t{0};
+    static constexpr std::uint64_t no_key = ~std::uint64_t{0}; ///< found at the first empty slot
     static constexpr std::size_t initial_slots = 256;
     struct Slot {
         std::uint64_t key = no_key;
-        std::uint32_t value = 0;
+        std::uint32_t value = largest;
     };
 
     static constexpr std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
-    [[nodiscard]] std::size_t slot_of(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15ull) >> shift_; }
+    [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
+        auto h = key * 0x9E3779B97F4A7C15ull;
+        h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull;
+        return h >> shift_;
+    }
     void place(Slot slot) {
         auto i = slot_of(slot.key);
         while (slots_[i].key != no_key) i = (i + 1) & (slots_.size() - 1);

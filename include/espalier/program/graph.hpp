@@ -91,13 +91,16 @@ struct TensorInfo {
 [[nodiscard]] int graph_kernel_count(Graph const& graph);
 [[nodiscard]] std::int64_t largest_loop(Graph const& graph);
 
-/// Bytes of shared memory that a block needs at once, when a tile lives from its op to its last reader. Tiles that the
-/// loop reads live through the loop; accumulators live from their first step on.
+/// Bytes of shared memory that a block needs at once, when a tile lives from its op to its last reader. Input tiles and
+/// accumulators live through the whole loop if it has more than one step; outputs are stored at the end.
 [[nodiscard]] std::int64_t shared_memory_bytes(Graph const& block);
 /// The same without liveness, as Mirage counts: every tile but those of unary ops and plain accumulators.
 [[nodiscard]] std::int64_t shared_memory_sum_bytes(Graph const& block);
 
-/// Chains of pointwise ops whose intermediate values have one reader become thread graphs.
-[[nodiscard]] Graph with_thread_graphs(Graph const& block);
+/// Chains and trees of pointwise ops whose intermediate values have one reader become thread graphs, in a block graph or
+/// in all of a kernel graph. The key does not change.
+[[nodiscard]] Graph with_thread_graphs(Graph const& graph);
+/// The inverse, up to the order of ops.
+[[nodiscard]] Graph inline_thread_graphs(Graph const& graph);
 
 } // namespace espalier::program

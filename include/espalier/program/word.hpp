@@ -21,7 +21,7 @@ public:
         return out;
     }
     [[nodiscard]] constexpr int exponent(int index) const { return exponents_[static_cast<std::size_t>(index)]; }
-    [[nodiscard]] constexpr bool is_unit() const { return *this == Word{}; }
+    [[nodiscard]] constexpr bool is_unit() const { return (halves().low | halves().high) == 0; }
 
     friend constexpr Word operator*(Word a, Word const& b) {
         for (std::size_t i = 0; i < max_symbols; ++i)
@@ -33,13 +33,12 @@ public:
             a.exponents_[i] = static_cast<std::int8_t>(a.exponents_[i] - b.exponents_[i]);
         return a;
     }
-    friend constexpr bool operator==(Word const&, Word const&) = default;
+    friend constexpr bool operator==(Word const& a, Word const& b) { return a.halves() == b.halves(); }
     friend constexpr auto operator<=>(Word const&, Word const&) = default;
 
     /// For hash tables; equal words have equal ones.
     [[nodiscard]] constexpr std::uint64_t hash() const {
-        auto const halves = std::bit_cast<std::array<std::uint64_t, 2>>(exponents_);
-        auto h = halves[0] * 0x9E3779B97F4A7C15ull ^ (halves[1] + 0xD1B54A32D192ED03ull);
+        auto h = halves().low * 0x9E3779B97F4A7C15ull ^ (halves().high + 0xD1B54A32D192ED03ull);
         h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull;
         return h ^ (h >> 32);
     }
@@ -55,6 +54,13 @@ public:
     }
 
 private:
+    /// Two words instead of 16 bytes: comparisons stay in registers.
+    struct Halves {
+        std::uint64_t low, high;
+        bool operator==(Halves const&) const = default;
+    };
+    [[nodiscard]] constexpr Halves halves() const { return std::bit_cast<Halves>(exponents_); }
+
     std::array<std::int8_t, max_symbols> exponents_{};
 };
 

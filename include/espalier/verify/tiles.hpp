@@ -26,10 +26,10 @@ enum class OpStatus : std::uint8_t {
     no_exponent,  ///< exp of a value that has no part modulo q (an exponential of an exponential): cannot be evaluated
 };
 
-/// One op (not a graph) on whole batches. Operands have one batch size, a multiple of `loop`; an accumulator's output has
-/// batch / loop. Shapes must fit (see the op's shape rule); attribute `size` is taken from the attributes.
+/// One op (not a graph) on whole batches. Operands have one batch size, a multiple of `loop`; an accumulator's output
+/// has batch / loop. Shapes must fit (see the op's shape rule); attribute `size` is taken from the attributes.
 [[nodiscard]] OpStatus evaluate_op(program::OpCode code, program::Attributes const& attributes,
-                                   field::Model const& model, std::span<Tiles const* const> operands,
-                                   std::int64_t loop, Tiles& out);
+                                   field::Model const& model, std::span<Tiles const* const> operands, std::int64_t loop,
+                                   Tiles& out);
 
 } // namespace espalier::verify

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "espalier/config/mugraph_config.hpp"
+#include "espalier/problems/mugraph/node.hpp"
+#include "espalier/program/source.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace espalier::problems::mugraph {
+
+/// An op as the search uses it.
+struct SearchOp {
+    program::OpCode code{};
+    program::Attributes attributes;
+    program::Word size; ///< of sum_to: what it sums down to
+
+    [[nodiscard]] program::OpInfo const& row() const { return program::info(code); }
+    bool operator==(SearchOp const&) const = default;
+};
+
+/// Which tensors a graph-defined kernel may take.
+enum class OperandRule : std::uint8_t {
+    mirage,      ///< all if there are exactly 3, else the last two
+    mirage_lora, ///< the same, and all if there are exactly 4
+    any_subset,
+};
+/// Which grids and maps there are.
+enum class GridRule : std::uint8_t {
+    mirage,           ///< x of size d / tile, or the first dimension of the first operand
+    mirage_attention, ///< x the batch, y (and z) of listed sizes
+    divisors,         ///< every divisor of what an axis splits
+};
+
+/// A space of programs, in full: what the search may use, and its limits.
+struct Space {
+    std::vector<SearchOp> kernel_ops;
+    std::vector<SearchOp> block_ops;          ///< of kernels with a for-loop
+    std::vector<SearchOp> unlooped_block_ops; ///< of kernels without
+    int max_kernel_ops = 3;                   ///< without inputs
+    int max_block_ops = 7;                    ///< without inputs; with them if `counts_inputs`
+    bool counts_inputs = false;
+    int graph_kernels = 1;
+    int max_outputs = 2; ///< of a graph-defined kernel
+    OperandRule operands = OperandRule::any_subset;
+    GridRule grids = GridRule::divisors;
+    int grid_dims = 1;
+    std::vector<std::int64_t> tiles;       ///< mirage: grid size = dimension / tile
+    std::vector<std::int64_t> batch_tiles; ///< of axis y in the attention setting
+    std::vector<std::int64_t> loops;       ///< empty: every divisor
+    std::int64_t max_loop = 0;             ///< 0: no limit
+    std::int64_t min_blocks = 32;
+    std::int64_t max_blocks = 4096;
+    std::int64_t shared_memory_bytes = 96 << 10;
+    std::int64_t threads = 128;
+    bool has_liveness = true;         ///< of tiles in shared memory; else they are summed as Mirage does
+    bool needs_accumulators = false;  ///< also without a loop, where they change nothing
+    bool has_self_products = false;   ///< mul(x, x) beside square(x)
+    bool keeps_best_schedule = false; ///< of a form and class only
+
+    [[nodiscard]] int block_op_limit(int operands) const {
+        return counts_inputs ? max_block_ops - operands : max_block_ops;
+    }
+    [[nodiscard]] int kernel_op_limit(int inputs) const {
+        return counts_inputs ? max_kernel_ops - inputs : max_kernel_ops;
+    }
+};
+/// The preset with what the experiment changes of it, for the program at hand.
+[[nodiscard]] Space make_space(config::MugraphConfig const& config);
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "espalier/verify/evaluation.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace espalier::verify {
+
+/// A batch of tiles that a tape makes.
+struct Slot {
+    program::Shape shape;
+    std::int64_t batch = 1;
+    bool has_q = false;
+    std::int64_t offset = 0; ///< of its first value among all of the tape's, for a device that keeps them in one buffer
+
+    [[nodiscard]] std::int64_t size() const { return batch * element_count(shape); }
+};
+
+/// generate and gather: value (i0, i1, ..) of tile b of the result is that of the source at rows[r] plus the sum over
+/// dimensions d of indices[rows[r + 1 + d] + i_d], where r = row + b * (1 + rank).
+struct TapeStep {
+    enum class Kind : std::uint8_t {
+        generate, ///< from input `source` of the program, whose values are random
+        gather,   ///< from slot `source`
+        op,       ///< of slots `operands`
+    };
+    Kind kind = Kind::op;
+    int out = 0; ///< slot
+    int source = 0;
+    std::int64_t row = 0;
+    program::OpCode code{};
+    program::Attributes attributes; ///< `size` is that of the demanded columns
+    std::vector<int> operands;
+    std::int64_t loop = 1;         ///< of an accumulator
+    std::vector<int> ends_life_of; ///< slots that no later step reads
+};
+
+/// A program as a flat list of steps that compute the demanded elements of its outputs and little else. All blocks of a
+/// grid that are hit and all steps of their loop are one batch. A value, made by compile(); run by run() or by a
+/// device.
+struct Tape {
+    std::vector<Slot> slots;
+    std::vector<TapeStep> steps;
+    std::vector<std::int64_t>
+        rows; ///< of each tile: where it starts in the source, then the starts of its lists in `indices`
+    std::vector<std::int64_t> indices; ///< multiples of the source's strides
+    std::vector<int> outputs;          ///< slots
+    std::int64_t size = 0;             ///< values of all slots
+    bool has_q = false;                ///< of the inputs
+    bool has_no_exponent = false;      ///< an exponential of an exponential: cannot be run
+};
+
+} // namespace espalier::verify

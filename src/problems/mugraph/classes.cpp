@@ -1,0 +1,239 @@
+#include "classes.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+using program::Shape;
+using program::SymbolicShape;
+
+using Maps = std::vector<std::array<std::int8_t, 3>>;
+using Axes = std::array<Axis, 3>;
+
+constexpr Axis generic{Axis::generic};
+
+/// The symbol that a dimension is, if it is nothing but one symbol of the program.
+std::optional<int> only_symbol(program::Word const& word) {
+    for (int i = 0; i < program::Word::max_symbols; ++i)
+        if (word == program::Word::symbol(i)) return i;
+    return std::nullopt;
+}
+
+bool have_one_rank(std::span<SymbolicShape const> operands) {
+    return std::ranges::all_of(operands, [&](auto const& shape) {
+        return shape.rank() == operands[0].rank() && (shape.rank() == 2 || shape.rank() == 3);
+    });
+}
+
+/// Which grids there are, without numbers.
+std::vector<Axes> grid_kinds(Space const& space, std::span<SymbolicShape const> operands) {
+    auto const batch = only_symbol(operands[0][0]);
+    auto const of_batch = batch ? Axis{static_cast<std::uint8_t>(Axis::of_dim + *batch)} : Axis{};
+    std::vector<Axes> out;
+    if (space.grids == GridRule::mirage_attention) {
+        if (!batch) return out;
+        out.push_back({of_batch, generic, Axis{}});
+        if (operands.size() > 2) out.push_back({of_batch, generic, generic});
+        return out;
+    }
+    out.push_back({generic, Axis{}, Axis{}});
+    if (batch && have_one_rank(operands)) out.push_back({of_batch, Axis{}, Axis{}});
+    if (space.grids == GridRule::mirage) return out;
+    if (space.grid_dims >= 2) out.push_back({generic, generic, Axis{}});
+    if (space.grid_dims >= 2 && batch && operands[0].rank() >= 3) out.push_back({of_batch, generic, Axis{}});
+    if (space.grid_dims >= 3) out.push_back({generic, generic, generic});
+    return out;
+}
+
+/// Maps of one operand whose axes are there and whose dimensions can be split.
+bool is_map(std::array<std::int8_t, 3> const& map, Axes const& axes, SymbolicShape const& shape) {
+    for (std::size_t a = 0; a < 3; ++a) {
+        if (map[a] < 0) continue;
+        if (!axes[a].is_there() || map[a] >= shape.rank() || shape[map[a]].is_unit()) return false;
+        for (std::size_t b = 0; b < a; ++b)
+            if (map[b] == map[a]) return false;
+    }
+    return true;
+}
+
+Maps all_maps(int rank) {
+    Maps out;
+    auto const end = static_cast<std::int8_t>(rank);
+    for (std::int8_t x = -1; x < end; ++x)
+        for (std::int8_t y = -1; y < end; ++y)
+            for (std::int8_t z = -1; z < end; ++z) out.push_back({x, y, z});
+    return out;
+}
+
+Maps maps_of(Space const& space, Axes const& axes, SymbolicShape const& shape) {
+    Maps maps;
+    if (space.grids == GridRule::mirage) maps = {{-1, -1, -1}, {1, -1, -1}, {0, -1, -1}};
+    if (space.grids == GridRule::mirage_attention) maps = {{0, -1, 1}, {0, 1, -1}, {0, 2, -1}, {-1, 1, -1}};
+    if (space.grids == GridRule::divisors) maps = all_maps(shape.rank());
+    std::erase_if(maps, [&](auto const& map) { return !is_map(map, axes, shape); });
+    return maps;
+}
+
+std::vector<Cut> cuts_of(Space const& space, Axes const& axes, SymbolicShape const& shape) {
+    std::vector<Cut> out;
+    for (auto const& map : maps_of(space, axes, shape))
+        for (std::int8_t loop = -1; loop < shape.rank(); ++loop)
+            if (loop < 0 || !shape[loop].is_unit()) out.push_back({map, loop});
+    return out;
+}
+
+/// Every axis splits something, and of classes that differ only by the order of generic axes one is kept.
+bool is_class(Space const& space, Begin const& begin) {
+    std::array<std::array<std::int8_t, max_operands>, 3> by_axis{};
+    for (std::size_t a = 0; a < 3; ++a) {
+        by_axis[a].fill(-1);
+        for (std::size_t i = 0; i < begin.count; ++i) by_axis[a][i] = begin.cuts[i].grid[a];
+        auto const splits = std::ranges::any_of(by_axis[a], [](auto dim) { return dim >= 0; });
+        if (begin.axes[a].is_there() && !splits) return false;
+    }
+    if (space.grids != GridRule::divisors) return true;
+    for (std::size_t a = 1; a < 3; ++a)
+        if (begin.axes[a - 1] == generic && begin.axes[a] == generic && by_axis[a - 1] < by_axis[a]) return false;
+    return true;
+}
+
+void combine(Space const& space, std::vector<std::vector<Cut>> const& cuts, Begin& begin, std::vector<Begin>& out) {
+    if (begin.count == cuts.size()) {
+        if (is_class(space, begin)) out.push_back(begin);
+        return;
+    }
+    for (auto const& cut : cuts[begin.count]) {
+        begin.cuts[begin.count++] = cut;
+        combine(space, cuts, begin, out);
+        begin.cuts[--begin.count] = {};
+    }
+}
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t d = 1; d * d <= n; ++d)
+        if (n % d == 0) {
+            out.push_back(d);
+            if (d != n / d) out.push_back(n / d);
+        }
+    std::ranges::sort(out);
+    return out;
+}
+
+/// Fills in numbers for one class.
+class SizeFinder {
+public:
+    SizeFinder(Space const& space, Begin const& begin, std::span<SymbolicShape const> operands, Sizes const& known)
+        : space_(space), begin_(begin), known_(known) {
+        for (auto const& shape : operands) shapes_.push_back(numbers(shape, known));
+    }
+    std::vector<KernelSizes> run() {
+        if (std::ranges::any_of(shapes_, [](Shape const& shape) { return std::ranges::count(shape, 0) > 0; }))
+            return {};
+        for (std::size_t a = 0; a < 3; ++a) axis_sizes_[a] = sizes_of_axis(a);
+        for (auto const x : axis_sizes_[0])
+            for (auto const y : axis_sizes_[1])
+                for (auto const z : axis_sizes_[2]) try_grid({x, y, z});
+        return std::move(out_);
+    }
+
+private:
+    [[nodiscard]] std::vector<std::int64_t> sizes_of_axis(std::size_t axis) const {
+        auto const kind = begin_.axes[axis];
+        if (!kind.is_there()) return {1};
+        if (kind.is_dim()) return {known_[static_cast<std::size_t>(kind.dim())]};
+        if (space_.grids == GridRule::divisors) return divisors(common_size(axis));
+        if (space_.grids == GridRule::mirage_attention && begin_.axes[2].is_there()) return {axis == 1 ? 16 : 4};
+        return tiled_sizes(space_.grids == GridRule::mirage ? space_.tiles : space_.batch_tiles);
+    }
+    /// The greatest common divisor of all dimensions that an axis splits.
+    [[nodiscard]] std::int64_t common_size(std::size_t axis) const {
+        std::int64_t out = 0;
+        for (std::size_t i = 0; i < begin_.count; ++i)
+            if (auto const dim = begin_.cuts[i].grid[axis]; dim >= 0) out = std::gcd(out, shapes_[i][dim]);
+        return out;
+    }
+    [[nodiscard]] std::vector<std::int64_t> tiled_sizes(std::vector<std::int64_t> const& tiles) const {
+        std::vector<std::int64_t> out;
+        for (auto const& shape : shapes_)
+            for (auto const size : shape)
+                for (auto const tile : tiles)
+                    if (size % tile == 0) out.push_back(size / tile);
+        std::ranges::sort(out);
+        out.erase(std::unique(out.begin(), out.end()), out.end());
+        return out;
+    }
+    /// Mirage takes the batch as a grid whatever its size.
+    [[nodiscard]] bool has_limits() const { return !(space_.grids == GridRule::mirage && begin_.axes[0].is_dim()); }
+
+    void try_grid(std::array<std::int64_t, 3> const& grid) {
+        auto const blocks = grid[0] * grid[1] * grid[2];
+        if (has_limits() && (blocks < space_.min_blocks || blocks > space_.max_blocks)) return;
+        for (std::size_t a = 0; a < 3; ++a)
+            if (begin_.axes[a].is_there() && grid[a] < 2) return;
+        auto tiles = shapes_;
+        for (std::size_t i = 0; i < begin_.count; ++i)
+            for (std::size_t a = 0; a < 3; ++a) {
+                auto const dim = begin_.cuts[i].grid[a];
+                if (dim < 0) continue;
+                if (tiles[i][dim] % grid[a] != 0) return;
+                tiles[i][dim] /= grid[a];
+            }
+        for (auto const loop : loops(tiles)) add(grid, loop);
+    }
+    [[nodiscard]] std::vector<std::int64_t> loops(std::vector<Shape> const& tiles) const {
+        if (!begin_.has_loop()) return {1};
+        std::int64_t common = 0;
+        for (std::size_t i = 0; i < begin_.count; ++i)
+            if (begin_.cuts[i].loop >= 0) common = std::gcd(common, tiles[i][begin_.cuts[i].loop]);
+        auto out = space_.loops.empty() ? divisors(common) : space_.loops;
+        std::erase_if(out, [&](auto range) {
+            return range < 2 || common % range != 0 || (space_.max_loop > 0 && range > space_.max_loop);
+        });
+        return out;
+    }
+    void add(std::array<std::int64_t, 3> const& grid, std::int64_t loop) {
+        KernelSizes sizes;
+        for (std::size_t a = 0; a < 3; ++a) sizes.grid[a] = static_cast<std::uint32_t>(grid[a]);
+        sizes.loop = static_cast<std::uint32_t>(loop);
+        out_.push_back(sizes);
+    }
+
+    Space const& space_;
+    Begin const& begin_;
+    Sizes const& known_;
+    std::vector<Shape> shapes_;
+    std::array<std::vector<std::int64_t>, 3> axis_sizes_;
+    std::vector<KernelSizes> out_;
+};
+
+} // namespace
+
+std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const> operands) {
+    std::vector<Begin> out;
+    for (auto const& axes : grid_kinds(space, operands)) {
+        std::vector<std::vector<Cut>> cuts;
+        for (auto const& shape : operands) cuts.push_back(cuts_of(space, axes, shape));
+        Begin begin;
+        begin.axes = axes;
+        combine(space, cuts, begin, out);
+    }
+    return out;
+}
+
+std::vector<KernelSizes> sizes_of(Space const& space, Begin const& begin, std::span<SymbolicShape const> operands,
+                                  Sizes const& known) {
+    return SizeFinder(space, begin, operands, known).run();
+}
+
+Sizes with_kernel(Target const& target, int kernel, KernelSizes const& sizes, Sizes known) {
+    for (int axis = 0; axis < 3; ++axis)
+        known[static_cast<std::size_t>(target.axis_symbol(kernel, axis))] = sizes.grid[static_cast<std::size_t>(axis)];
+    known[static_cast<std::size_t>(target.loop_symbol(kernel))] = sizes.loop;
+    return known;
+}
+
+} // namespace espalier::problems::mugraph

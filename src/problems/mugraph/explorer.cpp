@@ -1,0 +1,247 @@
+#include "explorer.hpp"
+
+#include "explorer_detail.hpp"
+#include "instantiate.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/base/hash.hpp"
+
+#include <algorithm>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+/// Sizes of the shrunk shape: grids and loops of 2, tiles of 2; a dimension that is itself a grid has size 2.
+constexpr std::int64_t part = 2, whole = 8;
+
+Sizes shrunk_sizes(Target const& target, std::uint32_t unit_dims) {
+    Sizes sizes;
+    sizes.fill(part);
+    for (int i = 0; i < target.dims; ++i)
+        if (!(unit_dims >> i & 1u)) sizes[static_cast<std::size_t>(i)] = whole;
+    return sizes;
+}
+
+/// The dimensions that are the size of a grid axis somewhere.
+std::uint32_t unit_dims_of(Node const& node) {
+    std::uint32_t out = 0;
+    for (int k = 0; k < node.begins; ++k)
+        for (auto const axis : node.begin[static_cast<std::size_t>(k)].axes)
+            if (axis.is_dim()) out |= 1u << axis.dim();
+    return out;
+}
+
+verify::Tiles random_tensor(std::uint64_t seed, std::uint32_t tensor, program::Shape const& shape, bool has_q) {
+    verify::Tiles out{shape, 1, has_q, {}, {}};
+    auto const count = program::element_count(shape);
+    for (std::int64_t i = 0; i < count; ++i) {
+        auto const element = field::random_input(seed, tensor, static_cast<std::uint64_t>(i));
+        out.p.push_back(element.p);
+        if (has_q) out.q.push_back(element.q);
+    }
+    return out;
+}
+
+} // namespace
+
+Explorer::Explorer(Setup const& setup, search::Notes& notes) : setup_(&setup), notes_(&notes) {
+    auto const& graph = setup.target.graph;
+    std::vector<program::ExprId> exprs;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) exprs.push_back(expressions_.leaf(static_cast<int>(i)));
+    auto const& shapes = setup.target.shapes;
+    for (auto const& op : graph.ops) {
+        std::vector<program::ExprId> arguments;
+        std::vector<program::SymbolicShape> operands;
+        for (auto const id : op.inputs) {
+            arguments.push_back(exprs[static_cast<std::size_t>(id)]);
+            operands.push_back(shapes[static_cast<std::size_t>(id)]);
+        }
+        program::RuleInput<program::Word> const input{operands, op.attributes, shapes[exprs.size()].back(), {}};
+        exprs.push_back(program::info(op.code).expression(expressions_, arguments, input));
+    }
+    for (auto const id : graph.outputs) targets_.push_back(exprs[static_cast<std::size_t>(id)]);
+    if (setup.prune != config::Prune::none) expressions_.set_targets(targets_);
+}
+
+void Explorer::forget() {
+    blocks_.clear();
+    finished_.clear();
+    contexts_.clear();
+    schedules_.clear();
+    classes_.clear();
+    kernel_ = {};
+    block_ = {};
+}
+
+std::size_t Explorer::memory_bytes() const {
+    std::size_t bytes = schedules_.size() * 512 + classes_.size() * 4096;
+    for (auto const& [mask, context] : contexts_) bytes += context->values.memory_bytes();
+    for (auto const& [key, block] : blocks_)
+        bytes += sizeof(Block) + block->values.memory_bytes() + block->schedules.capacity() * sizeof(Sizes);
+    return bytes;
+}
+
+std::unique_ptr<KernelContext> Explorer::make_context(std::uint32_t unit_dims) {
+    auto const& target = setup_->target;
+    auto context = std::make_unique<KernelContext>();
+    context->sizes = shrunk_sizes(target, unit_dims);
+    auto const seed = base::hash_combine(setup_->seed, draw_);
+    context->model = field::make_model(seed, field::Roots::power, target.has_exp);
+    for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
+        Value value;
+        value.shape = target.shapes[i];
+        value.expr = expressions_.leaf(static_cast<int>(i));
+        value.tiles =
+            random_tensor(seed, static_cast<std::uint32_t>(i), numbers(value.shape, context->sizes), target.has_exp);
+        value.print = print_of(value.tiles);
+        value.content = base::hash_combine(1, i);
+        context->inputs.push_back(context->values.add(std::move(value)));
+    }
+    set_targets(*context);
+    return context;
+}
+
+/// Evaluates the program itself on the shrunk shape.
+void Explorer::set_targets(KernelContext& context) {
+    auto const& graph = setup_->target.graph;
+    std::vector<verify::Tiles> tensors;
+    for (auto const id : context.inputs) tensors.push_back(context.values[id].tiles);
+    for (auto const& op : graph.ops) {
+        std::vector<verify::Tiles const*> operands;
+        for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
+        verify::Tiles out;
+        auto const status = verify::evaluate_op(op.code, op.attributes, context.model, operands, 1, out);
+        if (status == verify::OpStatus::zero_divisor) throw Redraw{};
+        if (status == verify::OpStatus::no_exponent)
+            throw base::InputError("the program takes an exponential of an exponential, which cannot be verified in a "
+                                   "finite field: leave one of them out");
+        tensors.push_back(std::move(out));
+    }
+    for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[static_cast<std::size_t>(id)]));
+}
+
+KernelContext& Explorer::context_of(Node const& node) {
+    auto& context = contexts_[unit_dims_of(node)];
+    if (!context) context = make_context(unit_dims_of(node));
+    return *context;
+}
+
+void Explorer::replay(Node const& node) {
+    if (memory_bytes() > setup_->memo_bytes) forget();
+    for (int attempt = 0;; ++attempt) {
+        try {
+            return replay_once(node);
+        } catch (Redraw const&) {
+            ++draw_;
+            forget();
+            if (attempt > 100) throw base::SystemError("a program divides by zero on 100 random inputs in a row");
+        }
+    }
+}
+
+void Explorer::replay_once(Node const& node) {
+    block_ = {};
+    kernel_ = {};
+    kernel_.context = &context_of(node);
+    for (auto const id : kernel_.context->inputs) kernel_.tensors.add(id);
+    kernel_.tensors.inputs = kernel_.tensors.count;
+    int kernel = 0;
+    for (int i = 0; i < node.count; ++i) {
+        auto const& step = node.steps[static_cast<std::size_t>(i)];
+        if (step.kind == Step::Kind::kernel_op) {
+            auto const id = kernel_value(step);
+            if (id < 0) throw base::SystemError("a partial program that was legal is not any more (a bug)");
+            kernel_.tensors.consume(step);
+            kernel_.tensors.add(id);
+            kernel_.last_key = key_of(step);
+        } else {
+            auto const& begin = node.begin[static_cast<std::size_t>(kernel)];
+            auto const end = finish_of(node, i);
+            if (end == node.count) {
+                start_block(open(node, kernel));
+                replay_block(node, i + 1, end);
+                return;
+            }
+            auto const [first, count] = finish(node, i, end, kernel);
+            add_splits(begin, kernel, kernel_.tensors.id);
+            for (int j = 0; j < begin.count; ++j)
+                kernel_.tensors.consumed |= 1u << begin.operands[static_cast<std::size_t>(j)];
+            for (int j = 0; j < count; ++j) kernel_.tensors.add(first + j);
+            kernel_.last_key = key_of(begin);
+            i = end;
+            ++kernel;
+        }
+        ++kernel_.ops;
+    }
+}
+
+void Explorer::replay_block(Node const& node, int from, int to) {
+    for (int i = from; i < to; ++i) {
+        auto const& step = node.steps[static_cast<std::size_t>(i)];
+        auto const id = block_value(step);
+        if (id < 0) throw base::SystemError("a partial program that was legal is not any more (a bug)");
+        block_.tensors.consume(step);
+        block_.tensors.add(id);
+        block_.last_key = key_of(step);
+        ++block_.ops;
+        auto const& bytes = block_.block->values[id].bytes;
+        for (std::size_t s = 0; s < bytes.size(); ++s) memory_[s] += bytes[s];
+    }
+}
+
+void Explorer::start_block(Block& block) {
+    block_ = {};
+    block_.block = &block;
+    memory_.assign(block.schedules.size(), 0);
+    for (int i = 0; i < block.begin.count; ++i) {
+        block_.tensors.add(i);
+        for (std::size_t s = 0; s < memory_.size(); ++s) memory_[s] += block.values[i].bytes[s];
+    }
+    block_.tensors.inputs = block.begin.count;
+}
+
+std::pair<int, int> Explorer::finish(Node const& node, int begin_step, int finish_step, int kernel) {
+    auto const key = base::hash_combine(context_key(node, kernel), steps_hash(node, begin_step, finish_step + 1));
+    if (auto const known = finished_.find(key); known != finished_.end()) return known->second;
+    auto& block = open(node, kernel);
+    start_block(block);
+    replay_block(node, begin_step + 1, finish_step);
+    auto const joins = joins_of(node.steps[static_cast<std::size_t>(finish_step)]);
+    auto& values = kernel_.context->values;
+    std::pair<int, int> out{values.size(), 0};
+    for (int i = 0; i < block_.tensors.count; ++i) {
+        if (block_.tensors.is_consumed(i)) continue;
+        auto const& tile = block.values[block_.tensors[i]];
+        Value value;
+        value.shape = joined(setup_->target, block.begin, kernel, tile.shape, joins);
+        value.expr = tile.expr;
+        value.content = base::hash_combine(tile.content, key);
+        value.tiles = join_tiles(tile.tiles, joins, block.grid);
+        value.print = print_of(value.tiles);
+        values.add(std::move(value));
+        ++out.second;
+    }
+    finished_[key] = out;
+    block_ = {};
+    return out;
+}
+
+std::optional<std::vector<int>> Explorer::matched_outputs() const {
+    auto const& target = setup_->target;
+    auto const& tensors = kernel_.tensors;
+    if (is_in_block() || kernel_.ops == 0 || tensors.unconsumed() != static_cast<int>(target.output_shapes.size()))
+        return std::nullopt;
+    std::vector<int> out;
+    for (std::size_t o = 0; o < target.output_shapes.size(); ++o)
+        for (int i = tensors.inputs; i < tensors.count; ++i) {
+            auto const& value = kernel_.context->values[tensors[i]];
+            if (tensors.is_consumed(i) || !(value.shape == target.output_shapes[o])) continue;
+            if (value.print != kernel_.context->targets[o] || std::ranges::count(out, i)) continue;
+            out.push_back(i);
+            break;
+        }
+    if (out.size() != target.output_shapes.size()) return std::nullopt;
+    return out;
+}
+
+} // namespace espalier::problems::mugraph

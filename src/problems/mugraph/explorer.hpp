@@ -1,0 +1,190 @@
+#pragma once
+
+#include "classes.hpp"
+#include "values.hpp"
+
+#include "espalier/expr/expressions.hpp"
+#include "espalier/search/problem.hpp"
+#include "espalier/smt/referee.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+namespace espalier::problems::mugraph {
+
+/// What all threads share.
+struct Setup {
+    Target target;
+    Space space;
+    config::Prune prune = config::Prune::native;
+    std::uint64_t seed = 1;
+    std::size_t memo_bytes = 48u << 20; ///< of one thread; past it memos start again
+};
+
+/// Counters of the search, by their place in the problem's info; the reasons of `Reject` come after `first_reject`.
+enum class Count : std::uint8_t { examined, expressions, solver_queries, forms_tried, first_reject };
+
+/// The tensors of a graph on the way: numbers of values, and which are read.
+struct Tensors {
+    std::array<int, max_tensors> id{};
+    int count = 0;
+    int inputs = 0;
+    std::uint32_t consumed = 0; ///< a bit a tensor
+
+    void add(int value) { id[static_cast<std::size_t>(count++)] = value; }
+    void consume(Step const& step) {
+        for (int i = 0; i < step.count; ++i) consumed |= 1u << step.in[static_cast<std::size_t>(i)];
+    }
+    [[nodiscard]] int operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
+    [[nodiscard]] bool is_consumed(int i) const { return (consumed >> i & 1u) != 0; }
+    [[nodiscard]] int unconsumed() const { return count - __builtin_popcount(consumed); }
+};
+
+/// All that kernels of one thread know on one shrunk shape: inputs, targets, what ops give.
+struct KernelContext {
+    Sizes sizes{};
+    field::Model model;
+    Values values;
+    std::vector<int> inputs;
+    std::vector<std::uint64_t> targets; ///< prints of the outputs searched for
+};
+
+/// A graph-defined kernel on the way: one class of schedules of certain operands.
+struct Block {
+    Begin begin;
+    int kernel = 0; ///< the how manieth graph-defined one
+    KernelContext* context = nullptr;
+    program::Word loop_word;
+    std::array<std::int64_t, 3> grid{1, 1, 1}; ///< on the shrunk shape
+    std::int64_t loop = 1;
+    expr::Pattern splits;
+    std::uint32_t pattern = 0;
+    std::vector<SearchOp> const* ops = nullptr;
+    Values values;
+    std::vector<Sizes> schedules; ///< whose memory is counted along the way; none: only at the end
+};
+
+struct KernelState {
+    KernelContext* context = nullptr;
+    Tensors tensors;
+    int ops = 0;
+    std::uint64_t last_key = 0;
+    expr::Pattern splits;
+    std::uint32_t pattern = 0;
+};
+struct BlockState {
+    Block* block = nullptr;
+    Tensors tensors;
+    int ops = 0;
+    std::uint64_t last_key = 0;
+};
+
+/// One thread's view of the tree: makes the state that a node stands for, from memos as far as it was seen before.
+class Explorer {
+public:
+    Explorer(Setup const& setup, search::Notes& notes);
+    Explorer(Explorer const&) = delete;
+    Explorer& operator=(Explorer const&) = delete;
+
+    /// Makes the state of a node; `kernel()` and `block()` are then about it.
+    void replay(Node const& node);
+    [[nodiscard]] KernelState const& kernel() const { return kernel_; }
+    [[nodiscard]] expr::Expressions const& expressions() const { return expressions_; }
+    [[nodiscard]] bool is_in_block() const { return block_.block != nullptr; }
+
+    /// The tensors that are the outputs searched for, if the program is complete on the shrunk shape.
+    [[nodiscard]] std::optional<std::vector<int>> matched_outputs() const;
+    void expand(Node const& node, search::Children<Node>& children);
+    /// Every schedule of the complete node, as sizes of all symbols and of its kernels.
+    struct Scheduled {
+        Sizes sizes;
+        std::array<KernelSizes, max_graph_kernels> kernels;
+    };
+    [[nodiscard]] std::vector<Scheduled> schedules_of(Node const& node);
+
+private:
+    void replay_once(Node const& node);
+    [[nodiscard]] KernelContext& context_of(Node const& node);
+    [[nodiscard]] std::unique_ptr<KernelContext> make_context(std::uint32_t unit_dims);
+    void set_targets(KernelContext& context);
+    void forget();
+    [[nodiscard]] std::size_t memory_bytes() const;
+
+    [[nodiscard]] Block& open(Node const& node, int kernel);
+    [[nodiscard]] std::unique_ptr<Block> make_block(Node const& node, int kernel);
+    void add_splits(Begin const& begin, int kernel, std::span<int const> operands);
+    void start_block(Block& block);
+    void replay_block(Node const& node, int from, int to);
+    [[nodiscard]] std::pair<int, int> finish(Node const& node, int begin_step, int finish_step, int kernel);
+
+    [[nodiscard]] std::int32_t block_value(Step const& step);
+    [[nodiscard]] std::int32_t kernel_value(Step const& step);
+    struct OpInput;
+    [[nodiscard]] std::int32_t make_value(Values& values, OpInput const& input);
+    [[nodiscard]] bool is_useful(program::ExprId expr, std::uint32_t pattern);
+    [[nodiscard]] bool is_proved_part(program::ExprId expr, std::uint32_t pattern);
+    [[nodiscard]] std::int32_t reject_zero(std::uint64_t content);
+    void fill_bytes(Value& value, Block const& block) const;
+
+    void expand_kernel(Node const& node);
+    void push_kernel_ops(Node const& node);
+    void push_begins(Node const& node);
+    void push_begins_of(Node const& node, std::span<std::uint8_t const> operands);
+    struct Classes {
+        std::vector<Begin> feasible;
+        std::array<std::uint64_t, reject_count> rejected{};
+    };
+    [[nodiscard]] Classes const& classes_for(Node const& node, std::span<std::uint8_t const> operands);
+    void expand_block(Node const& node);
+    void push_finishes(Node const& node);
+    [[nodiscard]] bool is_complete_block() const;
+    [[nodiscard]] bool can_join(std::array<int, 3> const& joins) const;
+    [[nodiscard]] bool can_finish(std::array<int, 3> const& joins) const;
+    [[nodiscard]] std::optional<Reject> why_no_kernel_op(Value const& value, Step const& step) const;
+    [[nodiscard]] bool can_use_up(int unconsumed, int ops_left, int graphs_left) const;
+    [[nodiscard]] int kernel_op_limit() const;
+    [[nodiscard]] int graph_kernels_left(Node const& node) const;
+    template <class Take>
+    void for_each_op(std::vector<SearchOp> const& ops, Tensors const& tensors, std::uint64_t last_key, Take&& take);
+    [[nodiscard]] std::optional<Reject> why_no_block_op(Value const& value, Step const& step) const;
+    [[nodiscard]] bool fits_memory(Value const& value) const;
+    void reject(Reject reason, std::uint64_t n = 1) { rejected_[static_cast<std::size_t>(reason)] += n; }
+    void take_notes();
+
+    enum class MemoryCheck : std::uint8_t { operands, whole_block };
+    [[nodiscard]] std::vector<Scheduled> const& schedules_before(Node const& node, int kernel);
+    [[nodiscard]] std::vector<Scheduled> extend_schedules(Node const& node, int kernel,
+                                                          std::vector<Scheduled> const& before, MemoryCheck check);
+    [[nodiscard]] std::vector<program::SymbolicShape> operand_shapes(Begin const& begin) const;
+    [[nodiscard]] bool operands_fit(Begin const& begin, int kernel, std::span<program::SymbolicShape const> operands,
+                                    Sizes const& sizes) const;
+    [[nodiscard]] bool block_fits(Node const& node, int kernel, Sizes const& sizes) const;
+    /// Nothing if the class has a schedule, else why not.
+    [[nodiscard]] std::optional<Reject> why_infeasible(Begin const& begin, int kernel,
+                                                       std::span<program::SymbolicShape const> operands,
+                                                       std::vector<Scheduled> const& before) const;
+
+    Setup const* setup_;
+    search::Notes* notes_;
+    expr::Expressions expressions_;
+    std::vector<program::ExprId> targets_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<smt::Referee>> referees_; ///< by pattern of splits
+    std::uint64_t draw_ = 0;
+    std::map<std::uint32_t, std::unique_ptr<KernelContext>> contexts_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
+    std::unordered_map<std::uint64_t, Classes> classes_;
+    std::unordered_map<std::uint64_t, std::vector<Scheduled>> schedules_;
+    std::unordered_map<std::uint64_t, std::pair<int, int>> finished_; ///< first value and number of outputs
+    std::unordered_map<std::uint64_t, int> zeros_;                    ///< how often a value divided by zero
+    std::vector<std::int64_t> memory_;                                ///< of the block state, by schedule
+    KernelState kernel_;
+    BlockState block_;
+    std::vector<Node> children_;
+    std::uint64_t examined_ = 0;
+    std::uint64_t queries_ = 0;
+    std::array<std::uint64_t, reject_count> rejected_{};
+};
+
+} // namespace espalier::problems::mugraph

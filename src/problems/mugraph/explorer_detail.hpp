@@ -1,0 +1,61 @@
+#pragma once
+
+#include "explorer.hpp"
+
+#include "espalier/base/hash.hpp"
+
+namespace espalier::problems::mugraph {
+
+/// A value was divided by zero: everything is evaluated again on other random inputs.
+struct Redraw {};
+
+/// The order in which ops are appended: by the newest operand, so that every graph is made exactly once.
+[[nodiscard]] inline std::uint64_t key_of(Step const& step) {
+    std::uint64_t newest = 0, rest = 0;
+    for (int i = 0; i < step.count; ++i) {
+        auto const in = step.in[static_cast<std::size_t>(i)];
+        newest = newest > in ? newest : in;
+        rest = rest << 8 | (in + 1u);
+    }
+    return (newest + 1) << 48 | static_cast<std::uint64_t>(step.op) << 40 | rest;
+}
+/// A graph-defined kernel comes after all ops on the same operands.
+[[nodiscard]] inline std::uint64_t key_of(Begin const& begin) {
+    std::uint64_t newest = 0, rest = 0;
+    for (int i = 0; i < begin.count; ++i) {
+        auto const in = begin.operands[static_cast<std::size_t>(i)];
+        newest = newest > in ? newest : in;
+        rest = rest << 8 | (in + 1u);
+    }
+    return (newest + 1) << 48 | 0xFFull << 40 | rest;
+}
+
+/// The step that ends the graph-defined kernel that begins at `begin`, or the end of the node.
+[[nodiscard]] inline int finish_of(Node const& node, int begin) {
+    for (int i = begin; i < node.count; ++i)
+        if (node.steps[static_cast<std::size_t>(i)].kind == Step::Kind::finish) return i;
+    return node.count;
+}
+
+[[nodiscard]] inline std::array<int, 3> joins_of(Step const& finish) {
+    return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
+}
+
+[[nodiscard]] inline program::SymbolicShape joined(Target const& target, Begin const& begin, int kernel,
+                                                   program::SymbolicShape tile, std::array<int, 3> const& joins) {
+    for (int a = 0; a < 3; ++a)
+        if (joins[static_cast<std::size_t>(a)] >= 0)
+            tile[joins[static_cast<std::size_t>(a)]] =
+                tile[joins[static_cast<std::size_t>(a)]] * target.axis_word(begin, kernel, a);
+    return tile;
+}
+
+[[nodiscard]] inline std::uint64_t steps_hash(Node const& node, int from, int to) {
+    auto const steps =
+        std::span(node.steps).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+    return base::hash_bytes(std::as_bytes(steps));
+}
+/// What a graph-defined kernel depends on before its own ops: the path to it, its class, and the shrunk shape.
+[[nodiscard]] std::uint64_t context_key(Node const& node, int kernel);
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,123 @@
+#include "explorer.hpp"
+
+#include "explorer_detail.hpp"
+#include "instantiate.hpp"
+
+#include <algorithm>
+
+namespace espalier::problems::mugraph {
+
+using program::SymbolicShape;
+
+std::vector<SymbolicShape> Explorer::operand_shapes(Begin const& begin) const {
+    std::vector<SymbolicShape> out;
+    for (std::size_t i = 0; i < begin.count; ++i)
+        out.push_back(kernel_.context->values[kernel_.tensors[begin.operands[i]]].shape);
+    return out;
+}
+
+bool Explorer::operands_fit(Begin const& begin, int kernel, std::span<SymbolicShape const> operands,
+                            Sizes const& sizes) const {
+    auto const size = program::info(setup_->target.graph.dtype).size_bytes;
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        auto const tile = setup_->target.tile(operands[i], begin, kernel, static_cast<int>(i));
+        bytes += size * program::element_count(numbers(tile, sizes));
+    }
+    return bytes <= setup_->space.shared_memory_bytes;
+}
+
+bool Explorer::block_fits(Node const& node, int kernel, Sizes const& sizes) const {
+    std::vector<program::Shape> operands;
+    for (auto const& shape : operand_shapes(node.begin[static_cast<std::size_t>(kernel)]))
+        operands.push_back(numbers(shape, sizes));
+    auto const block = block_of(setup_->target, setup_->space, node, kernel, operands, sizes);
+    auto const bytes =
+        setup_->space.has_liveness ? program::shared_memory_bytes(block) : program::shared_memory_sum_bytes(block);
+    return bytes <= setup_->space.shared_memory_bytes;
+}
+
+std::vector<Explorer::Scheduled> Explorer::extend_schedules(Node const& node, int kernel,
+                                                            std::vector<Scheduled> const& before, MemoryCheck check) {
+    auto const& begin = node.begin[static_cast<std::size_t>(kernel)];
+    auto const operands = operand_shapes(begin);
+    std::vector<Scheduled> out;
+    for (auto const& one : before)
+        for (auto const& sizes : sizes_of(setup_->space, begin, operands, one.sizes)) {
+            auto next = one;
+            next.sizes = with_kernel(setup_->target, kernel, sizes, one.sizes);
+            next.kernels[static_cast<std::size_t>(kernel)] = sizes;
+            if (!operands_fit(begin, kernel, operands, next.sizes)) continue;
+            if (check == MemoryCheck::whole_block && !block_fits(node, kernel, next.sizes)) continue;
+            out.push_back(next);
+        }
+    return out;
+}
+
+std::vector<Explorer::Scheduled> const& Explorer::schedules_before(Node const& node, int kernel) {
+    std::uint64_t key = 0;
+    if (kernel > 0) {
+        int begin = 0;
+        while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
+        key = base::hash_combine(context_key(node, 0), steps_hash(node, begin, finish_of(node, begin) + 1));
+    }
+    auto const known = schedules_.find(key);
+    if (known != schedules_.end()) return known->second;
+    auto list = kernel == 0 ? std::vector<Scheduled>{{setup_->target.real_sizes(), {}}}
+                            : extend_schedules(node, 0, schedules_before(node, 0), MemoryCheck::whole_block);
+    return schedules_[key] = std::move(list);
+}
+
+std::vector<Explorer::Scheduled> Explorer::schedules_of(Node const& node) {
+    auto list = schedules_before(node, 0);
+    for (int kernel = 0; kernel < node.begins; ++kernel)
+        list = extend_schedules(node, kernel, list, MemoryCheck::whole_block);
+    return list;
+}
+
+std::optional<Reject> Explorer::why_infeasible(Begin const& begin, int kernel, std::span<SymbolicShape const> operands,
+                                               std::vector<Scheduled> const& before) const {
+    auto reason = Reject::no_grid;
+    auto without_loop = begin;
+    for (auto& cut : without_loop.cuts) cut.loop = -1;
+    for (auto const& one : before) {
+        auto const all = sizes_of(setup_->space, begin, operands, one.sizes);
+        for (auto const& sizes : all)
+            if (operands_fit(begin, kernel, operands, with_kernel(setup_->target, kernel, sizes, one.sizes)))
+                return std::nullopt;
+        if (!all.empty())
+            reason = Reject::memory;
+        else if (begin.has_loop() && reason != Reject::memory &&
+                 !sizes_of(setup_->space, without_loop, operands, one.sizes).empty())
+            reason = Reject::no_loop;
+    }
+    return reason;
+}
+
+Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::uint8_t const> operands) {
+    auto const kernel = static_cast<int>(node.begins);
+    auto const& before = schedules_before(node, kernel);
+    Begin wanted;
+    for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
+    auto const shapes = operand_shapes(wanted);
+    std::uint64_t key = base::hash_combine(static_cast<std::uint64_t>(kernel), before.size());
+    for (auto const& shape : shapes)
+        for (auto const& word : shape) key = base::hash_combine(key, word.hash());
+    for (auto const& shape : shapes) key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
+    if (kernel > 0)
+        for (auto const& one : before)
+            key = base::hash_combine(key, base::hash_bytes(std::as_bytes(std::span(one.sizes))));
+    auto const [at, is_new] = classes_.try_emplace(key);
+    auto& classes = at->second;
+    if (!is_new) return classes;
+    for (auto const& begin : classes_of(setup_->space, shapes)) {
+        auto const why = why_infeasible(begin, kernel, shapes, before);
+        if (why)
+            ++classes.rejected[static_cast<std::size_t>(*why)];
+        else
+            classes.feasible.push_back(begin);
+    }
+    return classes;
+}
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,117 @@
+#include "instantiate.hpp"
+
+#include "classes.hpp"
+
+namespace espalier::problems::mugraph {
+namespace {
+
+using program::Graph;
+using program::Op;
+
+Op make_op(SearchOp const& op, Step const& step, Sizes const& sizes) {
+    Op out{op.code, op.attributes, {}, -1};
+    for (int i = 0; i < step.count; ++i) out.inputs.push_back(step.in[static_cast<std::size_t>(i)]);
+    if (op.row().field.reduction.to_size)
+        out.attributes = out.attributes.with(program::AttributeName::size, op.size.value(sizes));
+    return out;
+}
+
+/// Where the steps of a graph-defined kernel are: from its begin to its finish, or to the end.
+std::pair<int, int> range_of(Node const& node, int kernel) {
+    int seen = -1, from = 0;
+    for (int i = 0; i < node.count; ++i) {
+        auto const kind = node.steps[static_cast<std::size_t>(i)].kind;
+        if (kind == Step::Kind::begin && ++seen == kernel) from = i;
+        if (kind == Step::Kind::finish && seen == kernel) return {from, i};
+    }
+    return {from, node.count};
+}
+
+program::Schedule schedule_of(Target const& target, Space const& space, Begin const& begin, int kernel,
+                              Sizes const& sizes) {
+    program::Schedule out;
+    out.threads = space.threads;
+    for (int axis = 0; axis < 3; ++axis)
+        out.grid[static_cast<std::size_t>(axis)] = target.axis_word(begin, kernel, axis).value(sizes);
+    out.loop = target.loop_word(begin, kernel).value(sizes);
+    for (std::size_t i = 0; i < begin.count; ++i) {
+        program::Partition partition;
+        for (std::size_t a = 0; a < 3; ++a) partition.grid[a] = begin.cuts[i].grid[a];
+        partition.loop = begin.cuts[i].loop;
+        out.inputs.push_back(partition);
+    }
+    return out;
+}
+
+/// The tensors of a block that nothing reads, in order.
+std::vector<int> unread(Graph const& block) {
+    auto const count = block.inputs.size() + block.ops.size();
+    std::vector<bool> is_read(count, false);
+    for (auto const& op : block.ops)
+        for (auto const id : op.inputs) is_read[static_cast<std::size_t>(id)] = true;
+    std::vector<int> out;
+    for (std::size_t i = 0; i < count; ++i)
+        if (!is_read[i]) out.push_back(static_cast<int>(i));
+    return out;
+}
+
+} // namespace
+
+std::vector<SearchOp> const& ops_of(Space const& space, Begin const& begin) {
+    return begin.has_loop() ? space.block_ops : space.unlooped_block_ops;
+}
+
+Graph block_of(Target const& target, Space const& space, Node const& node, int kernel,
+               std::vector<program::Shape> const& operands, Sizes const& sizes) {
+    auto const& begin = node.begin[static_cast<std::size_t>(kernel)];
+    Graph block;
+    block.level = program::Level::block;
+    block.dtype = target.graph.dtype;
+    block.schedule = schedule_of(target, space, begin, kernel, sizes);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        block.inputs.push_back({"", program::tile_shape(operands[i], block.schedule.inputs[i], block.schedule)});
+    auto const [from, to] = range_of(node, kernel);
+    auto const& ops = ops_of(space, begin);
+    for (int i = from + 1; i < to; ++i) {
+        auto const& step = node.steps[static_cast<std::size_t>(i)];
+        block.ops.push_back(make_op(ops[step.op], step, sizes));
+    }
+    block.outputs = unread(block);
+    if (to < node.count)
+        for (std::size_t a = 0; a < 3; ++a)
+            block.schedule.output[a] = static_cast<int>(node.steps[static_cast<std::size_t>(to)].in[a]) - 1;
+    return block;
+}
+
+Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,
+                 std::vector<int> const& outputs) {
+    auto out = target.with_sizes(sizes);
+    out.ops.clear();
+    std::vector<program::Shape> shapes;
+    for (auto const& input : out.inputs) shapes.push_back(input.shape);
+    int kernel = 0;
+    for (int i = 0; i < node.count; ++i) {
+        auto const& step = node.steps[static_cast<std::size_t>(i)];
+        if (step.kind == Step::Kind::kernel_op) out.ops.push_back(make_op(space.kernel_ops[step.op], step, sizes));
+        if (step.kind == Step::Kind::begin) {
+            auto const& begin = node.begin[static_cast<std::size_t>(kernel)];
+            Op op{program::OpCode::graph, {}, {}, kernel};
+            std::vector<program::Shape> operands;
+            for (std::size_t j = 0; j < begin.count; ++j) {
+                op.inputs.push_back(begin.operands[j]);
+                operands.push_back(shapes[begin.operands[j]]);
+            }
+            out.bodies.push_back(block_of(target, space, node, kernel, operands, sizes));
+            out.ops.push_back(op);
+            i = range_of(node, kernel++).second;
+        }
+        out.outputs.clear();
+        auto const tensors = program::infer(out);
+        shapes.clear();
+        for (auto const& tensor : tensors) shapes.push_back(tensor.shape);
+    }
+    out.outputs = outputs;
+    return out;
+}
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,64 @@
+#include "target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace espalier::problems::mugraph {
+
+using program::Word;
+
+Target::Target(program::Source const& program) : source(program), graph(program::build(program)) {
+    auto const symbols = program::symbols_of(program);
+    dims = static_cast<int>(symbols.names.size());
+    names = symbols.names;
+    for (int kernel = 0; kernel < max_graph_kernels; ++kernel)
+        for (auto const* symbol : {"x", "y", "z", "loop"}) names.push_back(fmt::format("{}{}", symbol, kernel + 1));
+    shapes = program::symbolic_shapes(program);
+    for (auto const id : graph.outputs) output_shapes.push_back(shapes[static_cast<std::size_t>(id)]);
+    has_exp = std::ranges::count(graph.ops, program::OpCode::exp, &program::Op::code) > 0;
+}
+
+Word Target::axis_word(Begin const& begin, int kernel, int axis) const {
+    auto const kind = begin.axes[static_cast<std::size_t>(axis)];
+    if (!kind.is_there()) return {};
+    return Word::symbol(kind.is_dim() ? kind.dim() : axis_symbol(kernel, axis));
+}
+
+Word Target::loop_word(Begin const& begin, int kernel) const {
+    return begin.has_loop() ? Word::symbol(loop_symbol(kernel)) : Word{};
+}
+
+program::SymbolicShape Target::tile(program::SymbolicShape const& whole, Begin const& begin, int kernel,
+                                    int operand) const {
+    auto const& cut = begin.cuts[static_cast<std::size_t>(operand)];
+    auto out = whole;
+    for (int axis = 0; axis < 3; ++axis) {
+        auto const dim = cut.grid[static_cast<std::size_t>(axis)];
+        if (dim >= 0) out[dim] = out[dim] / axis_word(begin, kernel, axis);
+    }
+    if (cut.loop >= 0) out[cut.loop] = out[cut.loop] / loop_word(begin, kernel);
+    return out;
+}
+
+Sizes Target::real_sizes() const {
+    Sizes sizes;
+    sizes.fill(1);
+    auto const symbols = program::symbols_of(source);
+    std::ranges::copy(symbols.sizes, sizes.begin());
+    return sizes;
+}
+
+program::Graph Target::with_sizes(Sizes const& sizes) const {
+    auto out = graph;
+    for (std::size_t i = 0; i < out.inputs.size(); ++i) out.inputs[i].shape = numbers(shapes[i], sizes);
+    return out;
+}
+
+program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes) {
+    program::Shape out;
+    for (auto const& word : shape) out.push(word.value(sizes));
+    return out;
+}
+
+} // namespace espalier::problems::mugraph

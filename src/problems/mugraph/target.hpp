@@ -1,0 +1,43 @@
+#pragma once
+
+#include "espalier/problems/mugraph/node.hpp"
+#include "espalier/program/source.hpp"
+
+#include <array>
+#include <vector>
+
+namespace espalier::problems::mugraph {
+
+/// A number for every symbol.
+using Sizes = std::array<std::int64_t, program::Word::max_symbols>;
+
+/// The program that is searched, in symbols: its dimensions come first, then x, y, z and the loop of every
+/// graph-defined kernel.
+struct Target {
+    explicit Target(program::Source const& program);
+
+    [[nodiscard]] int axis_symbol(int kernel, int axis) const { return dims + 4 * kernel + axis; }
+    [[nodiscard]] int loop_symbol(int kernel) const { return dims + 4 * kernel + 3; }
+    /// The word that an axis divides by; the unit word if it is not there.
+    [[nodiscard]] program::Word axis_word(Begin const& begin, int kernel, int axis) const;
+    [[nodiscard]] program::Word loop_word(Begin const& begin, int kernel) const;
+    /// An operand's tile.
+    [[nodiscard]] program::SymbolicShape tile(program::SymbolicShape const& whole, Begin const& begin, int kernel,
+                                              int operand) const;
+    /// The real sizes of the dimensions; 1 for all else.
+    [[nodiscard]] Sizes real_sizes() const;
+    /// The same program with other sizes of its dimensions.
+    [[nodiscard]] program::Graph with_sizes(Sizes const& sizes) const;
+
+    program::Source source;
+    program::Graph graph;
+    int dims = 0;
+    std::vector<std::string> names;                    ///< of all symbols
+    std::vector<program::SymbolicShape> shapes;        ///< of all tensors
+    std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
+    bool has_exp = false;
+};
+
+[[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "espalier/program/source.hpp"
+
+#include <vector>
+
+namespace espalier::program {
+
+/// A source made into a graph as far as it is right, and what is wrong with it.
+struct Elaboration {
+    Graph graph;                       ///< complete if there are no problems
+    std::vector<SymbolicShape> shapes; ///< of the graph's tensors
+    std::vector<SourceProblem> problems;
+};
+[[nodiscard]] Elaboration elaborate(Source const& source);
+
+inline constexpr std::size_t max_source_symbols = 8;
+
+/// The size that a dimension written as a number has, or nothing if it is a name.
+[[nodiscard]] std::optional<std::int64_t> literal_size(std::string_view dim);
+
+} // namespace espalier::program

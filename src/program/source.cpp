@@ -1,0 +1,74 @@
+#include "espalier/program/source.hpp"
+
+#include "elaborate.hpp"
+#include "espalier/base/error.hpp"
+#include "limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace espalier::program {
+namespace {
+
+std::string place_of(Source const& source, SourceProblem const& problem) {
+    using enum SourceProblem::Part;
+    auto const i = problem.index;
+    switch (problem.part) {
+    case dim:
+        return fmt::format("dims.{}", source.dims[i].name);
+    case input:
+        return fmt::format("inputs.{}", source.inputs[i].name);
+    case op:
+        return fmt::format("ops[{}] ({})", i, source.ops[i].op);
+    case output:
+        return fmt::format("outputs[{}]", i);
+    case whole:
+        break;
+    }
+    return source.name.empty() ? "program" : source.name;
+}
+
+/// Throws all problems as one error, a line each.
+Elaboration elaborate_or_throw(Source const& source) {
+    auto out = elaborate(source);
+    std::string message;
+    for (auto const& problem : out.problems)
+        message += fmt::format("{}{}: {}", message.empty() ? "" : "\n", place_of(source, problem), problem.message);
+    if (!message.empty()) throw base::InputError(message);
+    return out;
+}
+
+void add_literal(Symbols& symbols, std::int64_t size) {
+    auto const name = std::to_string(size);
+    if (size == 1 || std::ranges::find(symbols.names, name) != symbols.names.end()) return;
+    symbols.names.push_back(name);
+    symbols.sizes.push_back(size);
+}
+
+} // namespace
+
+std::vector<SourceProblem> check(Source const& source) { return elaborate(source).problems; }
+
+Graph build(Source const& source) { return elaborate_or_throw(source).graph; }
+
+Symbols symbols_of(Source const& source) {
+    Symbols out;
+    for (auto const& dim : source.dims)
+        if (dim.size != 1) {
+            out.names.push_back(dim.name);
+            out.sizes.push_back(dim.size);
+        }
+    for (auto const& input : source.inputs)
+        for (auto const& dim : input.dims)
+            if (auto const size = literal_size(dim)) add_literal(out, *size);
+    for (auto const& op : source.ops)
+        if (auto const size = op.attributes.get(AttributeName::size, 1);
+            size > 1 && size <= static_cast<double>(max_dim))
+            add_literal(out, static_cast<std::int64_t>(size));
+    return out;
+}
+
+std::vector<SymbolicShape> symbolic_shapes(Source const& source) { return elaborate_or_throw(source).shapes; }
+
+} // namespace espalier::program

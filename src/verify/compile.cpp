@@ -1,0 +1,303 @@
+#include "espalier/verify/evaluate.hpp"
+
+#include "region.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace espalier::verify {
+namespace {
+
+using program::Graph;
+using program::Op;
+using program::Schedule;
+using program::Shape;
+using Strides = std::array<std::int64_t, program::max_rank>;
+
+Strides strides_of(Shape const& shape) {
+    Strides out{};
+    std::int64_t stride = 1;
+    for (int i = shape.rank() - 1; i >= 0; --i) {
+        out[static_cast<std::size_t>(i)] = stride;
+        stride *= shape[i];
+    }
+    return out;
+}
+
+std::int64_t position(Indices const& in, std::int64_t index) {
+    if (in.back() + 1 == static_cast<std::int64_t>(in.size())) return index; // all of them up to the last
+    return std::ranges::lower_bound(in, index) - in.begin();
+}
+
+/// A tensor while the tape is written: what is there of it, and in which slot. An input of the program that nothing has
+/// read yet has none.
+struct Value {
+    Region const* region = nullptr;
+    int slot = -1;
+    int input = -1;
+    int readers = 0;
+    Shape whole; ///< of an input
+};
+using Values = std::vector<Value>;
+
+/// Where a gathering step reads, and how far its lists are apart.
+struct Origin {
+    int slot = -1;
+    int input = -1;
+    Region const* region = nullptr; ///< none: the whole tensor is there
+    Strides strides{};
+
+    [[nodiscard]] std::int64_t offset(int dim, std::int64_t index) const {
+        auto const d = static_cast<std::size_t>(dim);
+        return strides[d] * (region ? position(region->dims[d], index) : index);
+    }
+};
+
+class Compiler {
+public:
+    Compiler(Graph const& graph, bool has_q) : graph_(graph) { tape_.has_q = has_q; }
+
+    Tape run(std::vector<Region> const& demanded, std::span<Demand const> demands) {
+        auto const plan = make_plan(graph_, demanded);
+        auto values = write_graph(plan, input_values(plan));
+        for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+            auto wanted = demanded[i];
+            if (!demands.empty() && !demands[i].of_dim.empty()) wanted.dims = demands[i].of_dim;
+            tape_.outputs.push_back(take(values[static_cast<std::size_t>(graph_.outputs[i])], wanted));
+        }
+        mark_ends();
+        return std::move(tape_);
+    }
+
+private:
+    Values input_values(Plan const& plan) const {
+        Values values;
+        for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
+            values.push_back({.region = &plan.regions[i],
+                              .input = static_cast<int>(i),
+                              .readers = readers(plan, static_cast<int>(i)),
+                              .whole = graph_.inputs[i].shape});
+        return values;
+    }
+    static int readers(Plan const& plan, int tensor) {
+        auto count = std::ranges::count(plan.graph->outputs, tensor);
+        for (std::size_t i = 0; i < plan.ops.size(); ++i)
+            if (plan.ops[i].is_needed) count += std::ranges::count(plan.graph->ops[i].inputs, tensor);
+        return static_cast<int>(count);
+    }
+
+    /// The values of all tensors of a graph, from those of its inputs.
+    Values write_graph(Plan const& plan, Values values) {
+        values.resize(plan.tensors.size());
+        for (std::size_t i = 0; i < plan.ops.size(); ++i)
+            if (plan.ops[i].is_needed) write_op(plan, i, values);
+        return values;
+    }
+    void write_op(Plan const& plan, std::size_t i, Values& values) {
+        auto const& op = plan.graph->ops[i];
+        auto const first = static_cast<std::size_t>(plan.first_outputs[i]);
+        if (op.code != program::OpCode::graph) {
+            values[first] = {&plan.regions[first], write_plain_op(plan, i, values)};
+            return;
+        }
+        auto const& body = *plan.ops[i].body;
+        auto const is_block = body.graph->level == program::Level::block;
+        auto const inside = write_graph(body, is_block ? cut_operands(op, plan.ops[i], values)
+                                                       : narrowed_operands(op, plan.ops[i], values));
+        for (std::size_t j = 0; j < body.graph->outputs.size(); ++j) {
+            auto const& region = plan.regions[first + j];
+            if (!region.is_needed) continue;
+            auto const id = static_cast<std::size_t>(body.graph->outputs[j]);
+            values[first + j] = is_block ? join(inside[id], body.tensors[id].shape, region, plan.ops[i])
+                                         : Value{&region, narrow(inside[id], region)};
+        }
+    }
+
+    int write_plain_op(Plan const& plan, std::size_t i, Values& values) {
+        auto const& op = plan.graph->ops[i];
+        TapeStep step{.code = op.code, .attributes = plan.ops[i].attributes};
+        for (std::size_t j = 0; j < op.inputs.size(); ++j)
+            step.operands.push_back(take(values[static_cast<std::size_t>(op.inputs[j])], plan.ops[i].operands[j]));
+        auto batch = slot(step.operands[0]).batch;
+        if (is_accumulator(info(op.code))) {
+            step.loop = plan.graph->schedule.loop;
+            batch /= step.loop;
+        }
+        auto const region = plan.regions[static_cast<std::size_t>(plan.first_outputs[i])];
+        step.out = make_slot(region.shape(), batch, result_has_q(op, step));
+        tape_.steps.push_back(std::move(step));
+        return tape_.steps.back().out;
+    }
+    bool result_has_q(Op const& op, TapeStep const& step) {
+        auto const operands_have = std::ranges::all_of(step.operands, [&](int id) { return slot(id).has_q; });
+        if (info(op.code).field.scalar != field::Scalar::exp) return operands_have;
+        if (!operands_have) tape_.has_no_exponent = true;
+        return false;
+    }
+
+    /// A slot with just these elements of a value.
+    int take(Value& value, Region const& wanted) {
+        if (value.slot < 0 && value.readers == 1) return gather(origin(value), wanted);
+        if (value.slot < 0) value.slot = gather(origin(value), *value.region);
+        return narrow(value, wanted);
+    }
+    int narrow(Value const& value, Region const& wanted) {
+        return wanted.dims == value.region->dims ? value.slot : gather(origin(value), wanted);
+    }
+    [[nodiscard]] static Origin origin(Value const& value) {
+        if (value.slot >= 0)
+            return {.slot = value.slot, .region = value.region, .strides = strides_of(value.region->shape())};
+        return {.input = value.input, .strides = strides_of(value.whole)};
+    }
+
+    /// Every tile of the origin, or an input, narrowed to the wanted elements.
+    int gather(Origin const& from, Region const& wanted) {
+        auto step = gathering_step(from);
+        auto const batch = from.slot < 0 ? 1 : slot(from.slot).batch;
+        std::vector<std::int64_t> starts;
+        for (std::size_t d = 0; d < wanted.dims.size(); ++d)
+            starts.push_back(add_list(from, static_cast<int>(d), wanted.dims[d], 0));
+        for (std::int64_t b = 0; b < batch; ++b) {
+            tape_.rows.push_back(from.slot < 0 ? 0 : b * element_count(slot(from.slot).shape));
+            tape_.rows.insert(tape_.rows.end(), starts.begin(), starts.end());
+        }
+        return push(std::move(step), wanted.shape(), batch);
+    }
+    [[nodiscard]] TapeStep gathering_step(Origin const& from) const {
+        auto const is_input = from.slot < 0;
+        return {.kind = is_input ? TapeStep::Kind::generate : TapeStep::Kind::gather,
+                .source = is_input ? from.input : from.slot,
+                .row = static_cast<std::int64_t>(tape_.rows.size())};
+    }
+    /// Offsets of base + local in the origin; returns where the list starts.
+    std::int64_t add_list(Origin const& from, int dim, Indices const& local, std::int64_t base) {
+        auto const start = static_cast<std::int64_t>(tape_.indices.size());
+        for (auto const index : local) tape_.indices.push_back(from.offset(dim, base + index));
+        return start;
+    }
+    int push(TapeStep step, Shape const& shape, std::int64_t batch) {
+        step.out =
+            make_slot(shape, batch, step.kind == TapeStep::Kind::generate ? tape_.has_q : slot(step.source).has_q);
+        tape_.steps.push_back(std::move(step));
+        return tape_.steps.back().out;
+    }
+
+    Values narrowed_operands(Op const& op, OpPlan const& plan, Values& values) {
+        Values out;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            auto const& region = plan.body->regions[i];
+            out.push_back({&region});
+            if (region.is_needed) out.back().slot = take(values[static_cast<std::size_t>(op.inputs[i])], region);
+        }
+        return out;
+    }
+    Values cut_operands(Op const& op, OpPlan const& plan, Values& values) {
+        Values out;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            auto const& region = plan.body->regions[i];
+            out.push_back({&region});
+            if (region.is_needed) out.back().slot = cut(values[static_cast<std::size_t>(op.inputs[i])], plan, i);
+        }
+        return out;
+    }
+    /// The tiles of operand `i` for all blocks that are hit and all steps. An input that only this reads, and only
+    /// once, is made in place.
+    int cut(Value& value, OpPlan const& plan, std::size_t i) {
+        auto const& schedule = plan.body->graph->schedule;
+        auto const blocks = plan.hits[0].size() * plan.hits[1].size() * plan.hits[2].size();
+        auto const batch = static_cast<std::int64_t>(blocks) * schedule.loop;
+        auto const shape = plan.body->regions[i].shape();
+        auto const is_read_once =
+            value.readers == 1 && batch * element_count(shape) <= element_count(value.region->shape());
+        if (value.slot < 0 && !is_read_once) value.slot = gather(origin(value), *value.region);
+        auto const from = origin(value);
+        auto step = gathering_step(from);
+        std::map<std::pair<int, std::int64_t>, std::int64_t> lists; // (dimension, part)
+        for_each_hit(plan.hits, [&](auto const& block) {
+            for (std::int64_t s = 0; s < schedule.loop; ++s) add_tile(from, plan, i, {block, s}, lists);
+        });
+        return push(std::move(step), shape, batch);
+    }
+    template <class Lists>
+    void add_tile(Origin const& from, OpPlan const& plan, std::size_t i,
+                  std::pair<std::array<std::int64_t, 3>, std::int64_t> const& place, Lists& lists) {
+        auto const& body = *plan.body->graph;
+        tape_.rows.push_back(0);
+        for (int dim = 0; dim < body.inputs[i].shape.rank(); ++dim) {
+            auto const part = part_of(body.schedule, body.schedule.inputs[i], dim, place.first, place.second);
+            auto const [at, is_new] = lists.try_emplace({dim, part}, 0);
+            if (is_new)
+                at->second = add_list(from, dim, plan.body->regions[i].dims[static_cast<std::size_t>(dim)],
+                                      part * body.inputs[i].shape[dim]);
+            tape_.rows.push_back(at->second);
+        }
+    }
+
+    /// The needed elements of a kernel's output, from the tiles of its blocks.
+    Value join(Value const& value, Shape const& tile, Region const& wanted, OpPlan const& plan) {
+        auto const from = origin(value);
+        auto step = gathering_step(from);
+        auto const size = element_count(slot(value.slot).shape);
+        tape_.rows.push_back(0);
+        for (int dim = 0; dim < tile.rank(); ++dim) {
+            tape_.rows.push_back(static_cast<std::int64_t>(tape_.indices.size()));
+            for (auto const index : wanted.dims[static_cast<std::size_t>(dim)]) {
+                auto const block = block_of(plan.body->graph->schedule, dim, index / tile[dim]);
+                tape_.indices.push_back(hit_number(plan.hits, block) * size + from.offset(dim, index % tile[dim]));
+            }
+        }
+        return {&wanted, push(std::move(step), wanted.shape(), 1)};
+    }
+    /// What the known coordinates of a block contribute to its number in the batch.
+    static std::int64_t hit_number(Hits const& hits, std::array<std::int64_t, 3> const& block) {
+        std::int64_t number = 0;
+        for (std::size_t a = 0; a < 3; ++a) {
+            number *= static_cast<std::int64_t>(hits[a].size());
+            if (block[a] >= 0) number += position(hits[a], block[a]);
+        }
+        return number;
+    }
+
+    [[nodiscard]] Slot const& slot(int id) const { return tape_.slots[static_cast<std::size_t>(id)]; }
+    int make_slot(Shape const& shape, std::int64_t batch, bool has_q) {
+        tape_.slots.push_back({shape, batch, has_q, tape_.size});
+        tape_.size += tape_.slots.back().size();
+        return static_cast<int>(tape_.slots.size()) - 1;
+    }
+    void mark_ends() {
+        std::vector<bool> is_read(tape_.slots.size());
+        for (auto const id : tape_.outputs) is_read[static_cast<std::size_t>(id)] = true;
+        for (auto i = tape_.steps.size(); i-- > 0;) {
+            auto& step = tape_.steps[i];
+            auto const see = [&](int id) {
+                if (!is_read[static_cast<std::size_t>(id)]) step.ends_life_of.push_back(id);
+                is_read[static_cast<std::size_t>(id)] = true;
+            };
+            if (step.kind == TapeStep::Kind::gather) see(step.source);
+            for (auto const id : step.operands) see(id);
+        }
+    }
+
+    Graph const& graph_;
+    Tape tape_;
+};
+
+} // namespace
+
+Tape compile(Graph const& graph, std::span<Demand const> of_outputs, Exponents exponents) {
+    ESP_EXPECT(graph.level == program::Level::kernel);
+    ESP_EXPECT(of_outputs.empty() || of_outputs.size() == graph.outputs.size());
+    auto const tensors = infer(graph);
+    std::vector<Region> demanded;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+        demanded.push_back(region_of(of_outputs.empty() ? Demand{} : of_outputs[i],
+                                     tensors[static_cast<std::size_t>(graph.outputs[i])].shape));
+    auto const has_q = exponents == Exponents::always || has_exponential(graph);
+    return Compiler(graph, has_q).run(demanded, of_outputs);
+}
+
+Evaluation evaluate(Graph const& graph, Draw const& draw, std::span<Demand const> of_outputs) {
+    return run(compile(graph, of_outputs, draw.exponents), draw);
+}
+
+} // namespace espalier::verify

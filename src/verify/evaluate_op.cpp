@@ -1,0 +1,70 @@
+#include "espalier/verify/tiles.hpp"
+
+#include "op_access.hpp"
+
+#include <algorithm>
+
+namespace espalier::verify {
+namespace {
+
+using program::Access;
+using program::Shape;
+
+constexpr std::size_t max_operands = 4;
+
+Shape output_shape(OpCall const& call) {
+    ESP_EXPECT(call.operands.size() <= max_operands);
+    std::array<Shape, max_operands> shapes;
+    std::ranges::transform(call.operands, shapes.begin(), [](Tiles const* tiles) { return tiles->shape; });
+    auto const size = call.attributes.whole(program::AttributeName::size, 0);
+    auto const shape =
+        call.row.shape({std::span(shapes).first(call.operands.size()), call.attributes, size, call.loop});
+    ESP_EXPECT(shape.has_value());
+    return *shape;
+}
+
+void prepare(OpCall const& call, Tiles& out) {
+    out.shape = output_shape(call);
+    out.batch = call.operand(0).batch;
+    if (is_accumulator(call.row)) out.batch /= call.loop;
+    out.has_q = call.row.field.scalar != field::Scalar::exp &&
+                std::ranges::all_of(call.operands, [](Tiles const* tiles) { return tiles->has_q; });
+    auto const count = static_cast<std::size_t>(out.batch * element_count(out.shape));
+    out.p.resize(count);
+    out.q.resize(out.has_q ? count : 0);
+}
+
+bool is_well_formed(OpCall const& call) {
+    return std::ranges::all_of(call.operands, [&](Tiles const* tiles) {
+        auto const count = static_cast<std::size_t>(tiles->batch * element_count(tiles->shape));
+        return tiles->batch == call.operand(0).batch && tiles->p.size() == count &&
+               tiles->q.size() == (tiles->has_q ? count : 0);
+    });
+}
+
+} // namespace
+
+OpStatus evaluate_op(program::OpCode code, program::Attributes const& attributes, field::Model const& model,
+                     std::span<Tiles const* const> operands, std::int64_t loop, Tiles& out) {
+    OpCall const call{info(code), attributes, model, operands, loop};
+    ESP_EXPECT(!operands.empty() && operands[0]->batch % loop == 0 && is_well_formed(call));
+    ESP_EXPECT(std::ranges::find(operands, &out) == operands.end());
+    prepare(call, out);
+    switch (call.row.field.access) {
+    case Access::pointwise:
+        return evaluate_pointwise(call, out);
+    case Access::contraction:
+        return evaluate_contraction(call, out);
+    case Access::reduction:
+    case Access::accumulate:
+        return evaluate_reduction(call, out);
+    case Access::normalise:
+        return evaluate_normalise(call, out);
+    case Access::graph:
+        break;
+    }
+    ESP_ASSERT(!"a graph is no op on tiles");
+    return OpStatus::done;
+}
+
+} // namespace espalier::verify

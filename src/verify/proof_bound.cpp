@@ -1,0 +1,135 @@
+#include "proof_bound.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace espalier::verify::proof {
+namespace {
+
+void collect_forms(Sum& sum, std::vector<Form*>& out);
+/// All that roots bound by a term can occur in: factors and divisor, at any depth.
+void collect_forms(Term& term, std::vector<Form*>& out) {
+    for (auto& factor : term.factors) {
+        for (auto& form : factor.index)
+            if (!form.empty()) out.push_back(&form);
+        for (auto& argument : factor.arguments) collect_forms(argument, out);
+    }
+    for (auto& divisor : term.divisor) collect_forms(divisor, out);
+}
+void collect_forms(Sum& sum, std::vector<Form*>& out) {
+    for (auto& term : sum.terms) collect_forms(term, out);
+}
+
+Digit const* find_digit(Form const& form, int root) {
+    auto const at = std::ranges::find(form, root, &Digit::root);
+    return at == form.end() ? nullptr : &*at;
+}
+
+class Settlement {
+public:
+    Settlement(Workspace& work, Term& term) : work_(work), term_(term) {
+        collect_forms(term, forms_);
+        work_.spend(static_cast<std::int64_t>(forms_.size() * term.bound.size()));
+    }
+    void run() {
+        for (auto const root : std::exchange(term_.bound, {})) settle(root);
+        while (join_a_pair()) {}
+    }
+
+private:
+    /// Where the digits of a root begin and end.
+    [[nodiscard]] std::set<std::int64_t> borders_of(int root) const {
+        std::set<std::int64_t> out;
+        for (auto const* form : forms_)
+            for (auto const& digit : *form)
+                if (digit.root == root) out.insert({digit.low, digit.high});
+        return out;
+    }
+    void settle(int root) {
+        auto borders = borders_of(root);
+        if (borders.empty()) {
+            term_.coefficient = term_.coefficient * Fraction{work_.size(root), 1};
+            return;
+        }
+        borders.insert({1, work_.size(root)});
+        std::vector<std::int64_t> const cuts(borders.begin(), borders.end());
+        auto const divides = [](std::int64_t low, std::int64_t high) { return high % low == 0; };
+        auto const is_chain = std::ranges::adjacent_find(cuts, std::not_fn(divides)) == cuts.end();
+        // Digits that overlap in part stay digits of one root, which is less but not wrong.
+        if (cuts.size() > 2 && is_chain)
+            cut(root, cuts);
+        else
+            term_.bound.push_back(root);
+    }
+    /// The sum over a root as the sums over its digits between `cuts`.
+    void cut(int root, std::vector<std::int64_t> const& cuts) {
+        std::vector<int> parts;
+        for (std::size_t i = 0; i + 1 < cuts.size(); ++i) parts.push_back(work_.new_root(cuts[i + 1] / cuts[i]));
+        for (auto* form : forms_) {
+            Form out;
+            for (auto const& digit : *form) {
+                if (digit.root != root) out.push_back(digit);
+                for (std::size_t i = 0; digit.root == root && i < parts.size(); ++i)
+                    if (digit.low <= cuts[i] && cuts[i + 1] <= digit.high)
+                        out.push_back({parts[i], 1, cuts[i + 1] / cuts[i], digit.stride * (cuts[i] / digit.low)});
+            }
+            normalise(out);
+            *form = std::move(out);
+        }
+        std::ranges::copy(parts, std::back_inserter(term_.bound));
+    }
+    bool join_a_pair() {
+        work_.spend();
+        for (auto const high : term_.bound)
+            for (auto const low : term_.bound)
+                if (high != low && stand_together(high, low)) {
+                    join(high, low);
+                    return true;
+                }
+        return false;
+    }
+    /// Whether the roots occur only as stride * (size(low) * high + low).
+    [[nodiscard]] bool stand_together(int high, int low) const {
+        return std::ranges::all_of(forms_, [&](Form const* form) {
+            auto const *a = find_digit(*form, high), *b = find_digit(*form, low);
+            if (!a && !b) return true;
+            return a && b && is_whole(*a) && is_whole(*b) && a->stride == b->stride * b->size() && has_one(*form, *a) &&
+                   has_one(*form, *b);
+        });
+    }
+    [[nodiscard]] bool is_whole(Digit const& digit) const {
+        return digit.low == 1 && digit.high == work_.size(digit.root);
+    }
+    static bool has_one(Form const& form, Digit const& digit) {
+        return std::ranges::count(form, digit.root, &Digit::root) == 1;
+    }
+    void join(int high, int low) {
+        auto const size = work_.size(high) * work_.size(low);
+        auto const root = work_.new_root(size);
+        for (auto* form : forms_) {
+            auto const* digit = find_digit(*form, low);
+            if (!digit) continue;
+            Digit const joined{root, 1, size, digit->stride};
+            std::erase_if(*form, [&](Digit const& one) { return one.root == high || one.root == low; });
+            form->push_back(joined);
+            normalise(*form);
+        }
+        std::erase_if(term_.bound, [&](int one) { return one == high || one == low; });
+        term_.bound.push_back(root);
+    }
+
+    Workspace& work_;
+    Term& term_;
+    std::vector<Form*> forms_; ///< of the term
+};
+
+} // namespace
+
+void settle_bound_roots(Workspace& work, Term& term) {
+    if (!term.bound.empty()) Settlement(work, term).run();
+}
+
+} // namespace espalier::verify::proof

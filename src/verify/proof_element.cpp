@@ -1,0 +1,231 @@
+#include "proof_element.hpp"
+
+#include "proof_normal.hpp"
+#include "proof_tiles.hpp"
+
+#include <utility>
+
+namespace espalier::verify::proof {
+namespace {
+
+using program::Access;
+using program::AttributeName;
+using program::Op;
+using program::Shape;
+using program::TensorInfo;
+
+TensorInfo const& info_of(Place const& place, int tensor) {
+    return place.typed.tensors[static_cast<std::size_t>(tensor)];
+}
+Shape const& shape_of_operand(Place const& place, Op const& op, std::size_t i = 0) {
+    return info_of(place, op.inputs[i]).shape;
+}
+
+/// Right-aligned; dimensions of size 1 have only index 0.
+Index broadcast_index(Index const& index, Shape const& shape) {
+    Index out(index.end() - shape.rank(), index.end());
+    for (int dim = 0; dim < shape.rank(); ++dim)
+        if (shape[dim] == 1) out[static_cast<std::size_t>(dim)].clear();
+    return out;
+}
+
+/// The axis of an op whose shapes inference accepted.
+int axis_of_operand(Place const& place, Op const& op) {
+    return program::axis_of(op.attributes, shape_of_operand(place, op)).value();
+}
+
+Sum function(Op const& op, std::vector<Sum> arguments) {
+    Atom atom;
+    atom.kind = Atom::Kind::function;
+    atom.id = static_cast<int>(op.code);
+    for (auto const& [name, values] : op.attributes.items()) {
+        atom.attributes.push_back(static_cast<double>(name));
+        atom.attributes.push_back(static_cast<double>(values.size()));
+        atom.attributes.insert(atom.attributes.end(), values.begin(), values.end());
+    }
+    atom.arguments = std::move(arguments);
+    return to_sum(std::move(atom));
+}
+
+Sum input_element(int input, Index const& index) {
+    Atom atom;
+    atom.id = input;
+    atom.index = index;
+    return to_sum(std::move(atom));
+}
+
+} // namespace
+
+TypedGraph::TypedGraph(program::Graph const& of) : graph(of), tensors(program::infer(of)) {
+    for (auto const& body : of.bodies) bodies.emplace_back(body);
+}
+
+Sum Elements::element(Place const& place, int tensor, Index const& index) {
+    work_.spend();
+    auto const& info = info_of(place, tensor);
+    if (info.maker < 0) return of_input(place, tensor, index);
+    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+    switch (program::info(op.code).field.access) {
+    case Access::pointwise:
+        return pointwise(place, op, index);
+    case Access::contraction:
+        return contraction(place, op, index);
+    case Access::reduction:
+        return reduction(place, op, index);
+    case Access::normalise:
+        return quotient_of_norm(place, op, index);
+    case Access::accumulate:
+        return accumulation(place, op, index);
+    case Access::graph:
+        return of_body(place, info, index);
+    }
+    throw Unprovable{"an op without a definition"};
+}
+
+Sum Elements::operand(Place const& place, Op const& op, std::size_t i, Index const& index) {
+    return element(place, op.inputs[i], index);
+}
+
+Sum Elements::of_input(Place const& place, int input, Index const& index) {
+    if (!place.outer) return input_element(input, index);
+    auto const tensor = place.op->inputs[static_cast<std::size_t>(input)];
+    if (place.typed.graph.level == program::Level::thread) return element(*place.outer, tensor, index);
+    auto const& whole = info_of(*place.outer, tensor).shape;
+    return element(*place.outer, tensor, index_in_operand(place, static_cast<std::size_t>(input), whole, index));
+}
+
+Sum Elements::of_body(Place const& place, TensorInfo const& tensor, Index const& index) {
+    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(tensor.maker)];
+    auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
+    auto const output = body.graph.outputs[static_cast<std::size_t>(tensor.output)];
+    Place inside{.typed = body, .outer = &place, .op = &op};
+    if (body.graph.level == program::Level::thread) return element(inside, output, index);
+    auto const& tile = body.tensors[static_cast<std::size_t>(output)].shape;
+    auto at = index_in_tile(body.graph.schedule, tile, index);
+    inside.coordinates = std::move(at.coordinates);
+    return element(inside, output, at.index);
+}
+
+Sum Elements::root_of(Sum sum) { return call(Atom::Kind::sqrt, normal_form(work_, std::move(sum))); }
+
+Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
+    using field::Scalar;
+    auto const value = [&](std::size_t i) {
+        return operand(place, op, i, broadcast_index(index, shape_of_operand(place, op, i)));
+    };
+    auto const scalar = program::info(op.code).field.scalar;
+    auto first = value(0);
+    switch (scalar) {
+    case Scalar::add:
+        add(first, value(1));
+        return first;
+    case Scalar::sub: {
+        auto second = value(1);
+        scale(second, {-1, 1});
+        add(first, std::move(second));
+        return first;
+    }
+    case Scalar::mul:
+        return multiply(work_, first, value(1));
+    case Scalar::square:
+        return multiply(work_, first, value(0));
+    case Scalar::div:
+        return divide(work_, std::move(first), normal_form(work_, value(1)));
+    case Scalar::exp:
+        return call(Atom::Kind::exp, normal_form(work_, std::move(first)));
+    case Scalar::sqrt:
+        return root_of(std::move(first));
+    case Scalar::function:
+        break;
+    }
+    std::vector<Sum> arguments;
+    arguments.push_back(normal_form(work_, std::move(first)));
+    for (std::size_t i = 1; i < op.inputs.size(); ++i) arguments.push_back(normal_form(work_, value(i)));
+    return function(op, std::move(arguments));
+}
+
+Sum Elements::contraction(Place const& place, Op const& op, Index const& index) {
+    auto const terms = static_cast<std::size_t>(program::info(op.code).field.terms);
+    Sum out;
+    for (std::size_t t = 0; t < terms; ++t) {
+        auto const root = work_.new_root(shape_of_operand(place, op, t).back());
+        auto left = index, right = index;
+        left[index.size() - 1] = right[index.size() - 2] = work_.form(root);
+        auto product = multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
+        bind(product, root);
+        add(out, std::move(product));
+    }
+    return out;
+}
+
+/// What a reduction sums, over its axis only.
+Elements::Reduced Elements::reduce(Place const& place, Op const& op, Index index) {
+    auto const& rule = program::info(op.code).field.reduction;
+    auto const sum_values = [&] {
+        auto out = operand(place, op, 0, index);
+        return rule.of_squares ? multiply(work_, out, operand(place, op, 0, index)) : out;
+    };
+    if (!rule.over_axis) return {sum_values(), 1};
+    auto const axis = axis_of_operand(place, op);
+    auto const kept = rule.to_size ? op.attributes.whole(AttributeName::size, 0) : 1;
+    auto const count = shape_of_operand(place, op)[axis] / kept;
+    auto const root = work_.new_root(count);
+    // out[j] = sum over i of in[i * kept + j]; with one value kept, j is 0.
+    auto& along = index[static_cast<std::size_t>(axis)];
+    along = sum(kept == 1 ? Form{} : std::move(along), kept, work_.form(root));
+    auto out = sum_values();
+    bind(out, root);
+    return {std::move(out), count};
+}
+
+Sum Elements::reduction(Place const& place, Op const& op, Index const& index) {
+    auto [out, count] = reduce(place, op, index);
+    if (!program::info(op.code).field.reduction.root_mean) return out;
+    scale(out, {1, count});
+    return root_of(std::move(out));
+}
+
+Sum Elements::accumulation(Place const& place, Op const& op, Index const& index) {
+    auto const steps = place.typed.graph.schedule.loop;
+    auto const step = work_.new_root(steps);
+    auto in_loop = place;
+    in_loop.step = work_.form(step);
+    auto [out, count] = reduce(in_loop, op, index);
+    bind(out, step);
+    if (!program::info(op.code).field.reduction.root_mean) return out;
+    scale(out, Fraction{1, count} * Fraction{1, steps});
+    return root_of(std::move(out));
+}
+
+/// x - the mean of x along `axis`.
+Sum Elements::centred(Place const& place, Op const& op, Index const& index, int axis) {
+    auto const size = shape_of_operand(place, op)[axis];
+    auto const root = work_.new_root(size);
+    auto along = index;
+    along[static_cast<std::size_t>(axis)] = work_.form(root);
+    auto mean = operand(place, op, 0, along);
+    bind(mean, root);
+    scale(mean, {-1, size});
+    auto out = operand(place, op, 0, index);
+    add(out, std::move(mean));
+    return out;
+}
+
+/// y / sqrt(mean of y^2), where y is x or the centred x.
+Sum Elements::quotient_of_norm(Place const& place, Op const& op, Index const& index) {
+    auto const axis = axis_of_operand(place, op);
+    auto const is_centred = program::info(op.code).field.norm == program::Norm::layer;
+    auto const value = [&](Index const& at) {
+        return is_centred ? centred(place, op, at, axis) : operand(place, op, 0, at);
+    };
+    auto const size = shape_of_operand(place, op)[axis];
+    auto const root = work_.new_root(size);
+    auto along = index;
+    along[static_cast<std::size_t>(axis)] = work_.form(root);
+    auto mean_square = multiply(work_, value(along), value(along));
+    bind(mean_square, root);
+    scale(mean_square, {1, size});
+    return divide(work_, value(index), root_of(std::move(mean_square)));
+}
+
+} // namespace espalier::verify::proof

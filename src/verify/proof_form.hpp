@@ -1,0 +1,39 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// Parts of Prover. Nothing here is shared between threads.
+namespace espalier::verify::proof {
+
+/// A digit of an index variable (a root), times a stride: stride * (floor(root / low) mod (high / low)), where low
+/// divides high and high divides the size of the root. The whole variable is the digit from 1 to its size.
+struct Digit {
+    int root = 0;
+    std::int64_t low = 1;
+    std::int64_t high = 1;
+    std::int64_t stride = 1;
+
+    [[nodiscard]] std::int64_t size() const { return high / low; }
+    auto operator<=>(Digit const&) const = default;
+};
+
+/// An index into one dimension: a sum of digits; none is index 0. Normal: sorted, and neighbouring digits of a root
+/// that stand as they do in the root are one digit.
+using Form = std::vector<Digit>;
+using Index = std::vector<Form>; ///< one a dimension
+
+void normalise(Form& form);
+/// to + factor * form, normal.
+[[nodiscard]] Form sum(Form to, std::int64_t factor, Form const& form);
+
+struct Quotient {
+    Form quotient;
+    Form remainder; ///< below the divisor for all values of the roots
+};
+/// Nothing if a digit lies across the border and cannot be cut there.
+[[nodiscard]] std::optional<Quotient> divide(Form const& form, std::int64_t divisor);
+
+} // namespace espalier::verify::proof

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "proof_form.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace espalier::verify::proof {
+
+/// Ends a proof from deep inside a recursion; Prover makes it a value.
+struct Unprovable {
+    std::string reason;
+};
+
+__extension__ using Wide = __int128;
+
+/// Exact; in lowest terms with bottom > 0. Unprovable if 128 bits do not hold it.
+struct Fraction {
+    Wide top = 1;
+    Wide bottom = 1;
+
+    bool operator==(Fraction const&) const = default;
+};
+[[nodiscard]] Fraction operator*(Fraction a, Fraction b);
+[[nodiscard]] Fraction operator+(Fraction a, Fraction b);
+/// Unprovable for 0.
+[[nodiscard]] Fraction inverse(Fraction a);
+
+/// The index variables of one proof, and how much it may still do.
+class Workspace {
+public:
+    static constexpr std::int64_t max_steps = 200'000;
+
+    [[nodiscard]] int new_root(std::int64_t size) {
+        sizes_.push_back(size);
+        return static_cast<int>(sizes_.size()) - 1;
+    }
+    [[nodiscard]] std::int64_t size(int root) const { return sizes_[static_cast<std::size_t>(root)]; }
+    [[nodiscard]] int root_count() const { return static_cast<int>(sizes_.size()); }
+    /// The variable as an index; of size 1 it is 0.
+    [[nodiscard]] Form form(int root) const {
+        return size(root) == 1 ? Form{} : Form{{.root = root, .low = 1, .high = size(root), .stride = 1}};
+    }
+    void spend(std::int64_t steps = 1) {
+        if ((steps_ -= steps) < 0) throw Unprovable{"too large"};
+    }
+
+private:
+    std::vector<std::int64_t> sizes_;
+    std::int64_t steps_ = max_steps;
+};
+
+struct Sum;
+
+/// An input element or a function of sums.
+struct Atom {
+    enum class Kind : std::uint8_t { input, exp, sqrt, function };
+    Kind kind = Kind::input;
+    int id = 0;                     ///< input: its number; function: its op
+    Index index;                    ///< of an input
+    std::vector<double> attributes; ///< of a function
+    std::vector<Sum> arguments;
+};
+
+/// coefficient * sum over `bound` of the product of `factors` / divisor. Bound roots run over their sizes, in factors
+/// and divisor alike. At most one factor is an exp and one a sqrt. Values that were made apart have no bound root in
+/// common.
+struct Term {
+    Fraction coefficient;
+    std::vector<int> bound;
+    std::vector<Atom> factors;
+    std::vector<Sum> divisor; ///< none or one
+};
+
+/// A real value as a sum of terms; none is 0.
+struct Sum {
+    std::vector<Term> terms;
+};
+
+[[nodiscard]] Sum to_sum(Atom atom);
+[[nodiscard]] Sum call(Atom::Kind kind, Sum argument);
+void add(Sum& to, Sum from);
+void scale(Sum& sum, Fraction by);
+/// The sum over all values of a root.
+void bind(Sum& sum, int root);
+/// Expanded; exp(a) exp(b) = exp(a + b), sqrt(a) sqrt(b) = sqrt(a b).
+[[nodiscard]] Sum multiply(Workspace& work, Sum const& a, Sum const& b);
+/// Every term by `b`; (x / y) / z = x / (y z), and for a product b also x / (y / z) = x z / y, x / exp(y) = x exp(-y).
+[[nodiscard]] Sum divide(Workspace& work, Sum a, Sum b);
+
+} // namespace espalier::verify::proof

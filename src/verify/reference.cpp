@@ -1,0 +1,184 @@
+#include "espalier/verify/reference.hpp"
+
+#include "plain_ops.hpp"
+
+namespace espalier::verify {
+namespace {
+
+using program::Graph;
+using program::Op;
+using program::OpCode;
+using program::Partition;
+using program::Schedule;
+using program::Shape;
+using Tensors = std::vector<PlainTensor>;
+
+/// One block at one step of its loop.
+struct Place {
+    std::array<std::int64_t, 3> block{};
+    std::int64_t step = 0;
+};
+
+/// First index along each dimension of an operand's tile.
+Index tile_start(Shape const& tile, Partition const& partition, Schedule const& schedule, Place const& place) {
+    Index start{};
+    for (int dim = 0; dim < tile.rank(); ++dim) {
+        std::int64_t part = 0;
+        for (std::size_t a = 0; a < 3; ++a)
+            if (partition.grid[a] == dim) part = part * schedule.grid[a] + place.block[a];
+        if (partition.loop == dim) part = part * schedule.loop + place.step;
+        start[static_cast<std::size_t>(dim)] = part * tile[dim];
+    }
+    return start;
+}
+
+/// Calls each(index in the tile, index in the whole).
+template <class Each>
+void for_each_of_tile(Shape const& tile, Index const& start, Each&& each) {
+    for_each_index(tile, [&](Index const& index) {
+        auto whole = index;
+        for (std::size_t i = 0; i < whole.size(); ++i) whole[i] += start[i];
+        each(index, whole);
+    });
+}
+
+template <class Each>
+void for_each_block(Schedule const& schedule, Each&& each) {
+    auto const& grid = schedule.grid;
+    for (std::int64_t x = 0; x < grid[0]; ++x)
+        for (std::int64_t y = 0; y < grid[1]; ++y)
+            for (std::int64_t z = 0; z < grid[2]; ++z) each(Place{{x, y, z}});
+}
+
+class Interpreter {
+public:
+    explicit Interpreter(field::Model const& model) : ops_(model) {}
+    [[nodiscard]] OpStatus status() const { return ops_.status(); }
+
+    /// A kernel or thread graph: its ops in order.
+    Tensors run_graph(Graph const& graph, Tensors tensors) {
+        for (auto const& op : graph.ops)
+            for (auto& out : run_op(graph, op, tensors)) tensors.push_back(std::move(out));
+        return outputs_of(graph, tensors);
+    }
+
+private:
+    static Tensors outputs_of(Graph const& graph, Tensors const& tensors) {
+        Tensors out;
+        for (auto const id : graph.outputs) out.push_back(tensors[static_cast<std::size_t>(id)]);
+        return out;
+    }
+
+    Tensors run_op(Graph const& graph, Op const& op, Tensors const& tensors) {
+        std::vector<PlainTensor const*> operands;
+        for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
+        if (op.code != OpCode::graph) return {ops_.evaluate(info(op.code), op.attributes, operands)};
+        Tensors inputs;
+        for (auto const* operand : operands) inputs.push_back(*operand);
+        auto const& body = graph.bodies[static_cast<std::size_t>(op.body)];
+        return body.level == program::Level::block ? run_kernel(body, inputs) : run_graph(body, std::move(inputs));
+    }
+
+    Tensors run_kernel(Graph const& body, Tensors const& operands) {
+        auto const infos = infer(body);
+        Tensors whole;
+        for_each_block(body.schedule, [&](Place const& place) {
+            auto const tiles = run_block(body, infos, operands, place);
+            for (std::size_t i = 0; i < tiles.size(); ++i) {
+                if (whole.size() == i)
+                    whole.push_back(zeros(joined_shape(tiles[i].shape, body.schedule), tiles[i].has_q));
+                store(tiles[i], body.schedule, place, whole[i]);
+            }
+        });
+        return whole;
+    }
+    static void store(PlainTensor const& tile, Schedule const& schedule, Place const& place, PlainTensor& whole) {
+        auto const start = tile_start(tile.shape, {schedule.output}, schedule, place);
+        for_each_of_tile(tile.shape, start, [&](Index const& in_tile, Index const& in_whole) {
+            whole.values[flat(whole.shape, in_whole)] = tile.values[flat(tile.shape, in_tile)];
+        });
+    }
+    static PlainTensor load(PlainTensor const& whole, Shape const& shape, Index const& start) {
+        auto tile = zeros(shape, whole.has_q);
+        for_each_of_tile(shape, start, [&](Index const& in_tile, Index const& in_whole) {
+            tile.values[flat(shape, in_tile)] = whole.values[flat(whole.shape, in_whole)];
+        });
+        return tile;
+    }
+
+    Tensors run_block(Graph const& body, std::vector<program::TensorInfo> const& infos, Tensors const& operands,
+                      Place place) {
+        Tensors tensors(infos.size()), sums(infos.size());
+        for (place.step = 0; place.step < body.schedule.loop; ++place.step) {
+            for (std::size_t i = 0; i < operands.size(); ++i) {
+                auto const& tile = body.inputs[i].shape;
+                tensors[i] = load(operands[i], tile, tile_start(tile, body.schedule.inputs[i], body.schedule, place));
+            }
+            for_each_op(body, [&](Op const& op, std::size_t first) {
+                if (is_accumulator(info(op.code)))
+                    ops_.accumulate(info(op.code), tensors[static_cast<std::size_t>(op.inputs[0])], sums[first]);
+                else if (!infos[first].is_after_loop)
+                    place_outputs(run_op(body, op, tensors), first, tensors);
+            });
+        }
+        for_each_op(body, [&](Op const& op, std::size_t first) {
+            if (is_accumulator(info(op.code)))
+                tensors[first] = ops_.finish(info(op.code), op.attributes, sums[first], body.schedule.loop);
+            else if (infos[first].is_after_loop)
+                place_outputs(run_op(body, op, tensors), first, tensors);
+        });
+        return outputs_of(body, tensors);
+    }
+    /// Calls each(op, number of its first output).
+    template <class Each>
+    static void for_each_op(Graph const& graph, Each&& each) {
+        auto first = graph.inputs.size();
+        for (auto const& op : graph.ops) {
+            each(op, first);
+            first += op.code == OpCode::graph ? graph.bodies[static_cast<std::size_t>(op.body)].outputs.size() : 1;
+        }
+    }
+    static void place_outputs(Tensors outputs, std::size_t first, Tensors& tensors) {
+        for (auto& out : outputs) tensors[first++] = std::move(out);
+    }
+
+    PlainOps ops_;
+};
+
+PlainTensor random_tensor(Shape const& shape, Draw const& draw, std::uint32_t number, bool has_q) {
+    auto out = zeros(shape, has_q);
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+        out.values[i] = field::random_input(draw.seed, number, i);
+        if (!has_q) out.values[i].q = 0;
+    }
+    return out;
+}
+
+Tiles to_tiles(PlainTensor const& tensor) {
+    Tiles out{tensor.shape, 1, tensor.has_q, {}, {}};
+    for (auto const& value : tensor.values) {
+        out.p.push_back(value.p);
+        if (tensor.has_q) out.q.push_back(value.q);
+    }
+    return out;
+}
+
+} // namespace
+
+Evaluation evaluate_reference(Graph const& graph, Draw const& draw) {
+    ESP_EXPECT(graph.level == program::Level::kernel);
+    static_cast<void>(infer(graph)); // throws
+    auto const has_q = has_exponents(graph, draw);
+    Tensors inputs;
+    for (auto const& input : graph.inputs)
+        inputs.push_back(random_tensor(input.shape, draw, static_cast<std::uint32_t>(inputs.size()), has_q));
+    Interpreter interpreter(field::make_model(draw.seed, draw.roots, has_q));
+    Evaluation out;
+    auto const outputs = interpreter.run_graph(graph, std::move(inputs));
+    out.status = interpreter.status();
+    if (out.status == OpStatus::done)
+        for (auto const& tensor : outputs) out.outputs.push_back(to_tiles(tensor));
+    return out;
+}
+
+} // namespace espalier::verify

@@ -1,0 +1,64 @@
+#include "espalier/verify/sampling.hpp"
+
+#include "espalier/base/rng.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace espalier::verify {
+namespace {
+
+using program::Shape;
+
+/// How many indices of each dimension: small dimensions whole, the others share what is left evenly.
+std::vector<std::int64_t> shares(Shape const& shape, std::int64_t max_elements) {
+    std::vector<int> by_size(static_cast<std::size_t>(shape.rank()));
+    std::iota(by_size.begin(), by_size.end(), 0);
+    std::ranges::stable_sort(by_size, {}, [&](int dim) { return shape[dim]; });
+    std::vector<std::int64_t> counts(by_size.size());
+    auto left = static_cast<double>(max_elements);
+    for (std::size_t i = 0; i < by_size.size(); ++i) {
+        auto const share = std::floor(std::pow(left, 1.0 / static_cast<double>(by_size.size() - i)) + 1e-9);
+        auto const dim = by_size[i];
+        auto const count = std::min(shape[dim], std::max<std::int64_t>(2, static_cast<std::int64_t>(share)));
+        counts[static_cast<std::size_t>(dim)] = count;
+        left /= static_cast<double>(count);
+    }
+    return counts;
+}
+
+/// One from each of `count` equal parts; both ends of three or more, and of two every other time.
+std::vector<std::int64_t> indices(std::int64_t size, std::int64_t count, base::Rng& rng) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t i = 0; i < count; ++i) {
+        auto const from = size * i / count, to = size * (i + 1) / count;
+        out.push_back(from + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(to - from))));
+    }
+    if (count > 2 || (count == 2 && rng.below(2) == 0)) {
+        out.front() = 0;
+        out.back() = size - 1;
+    }
+    return out;
+}
+
+} // namespace
+
+Demand sample(Shape const& shape, std::int64_t max_elements, std::uint64_t seed) {
+    if (max_elements <= 0 || element_count(shape) <= max_elements) return {};
+    base::Rng rng{base::Seed{seed}};
+    Demand out;
+    auto const counts = shares(shape, max_elements);
+    for (int dim = 0; dim < shape.rank(); ++dim)
+        out.of_dim.push_back(indices(shape[dim], counts[static_cast<std::size_t>(dim)], rng));
+    return out;
+}
+
+std::int64_t element_count(Demand const& demand, Shape const& shape) {
+    if (demand.of_dim.empty()) return element_count(shape);
+    std::int64_t count = 1;
+    for (auto const& list : demand.of_dim) count *= static_cast<std::int64_t>(list.size());
+    return count;
+}
+
+} // namespace espalier::verify

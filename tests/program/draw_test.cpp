@@ -1,0 +1,98 @@
+#include "espalier/program/draw.hpp"
+
+#include "program/samples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <regex>
+
+namespace espalier::program {
+namespace {
+
+using namespace samples;
+using testing::HasSubstr;
+
+std::size_t count_of(std::string const& text, std::string_view part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+/// The name of a tag that is not closed, or closed without being open.
+std::optional<std::string> unmatched_tag(std::string const& xml) {
+    std::vector<std::string> open;
+    static std::regex const tag("<(/?)([a-zA-Z]+)([^<>]*[^<>/])?(/?)>");
+    for (std::sregex_iterator it(xml.begin(), xml.end(), tag), end; it != end; ++it) {
+        if ((*it)[4].length() > 0) continue;
+        if ((*it)[1].length() == 0) {
+            open.push_back((*it)[2]);
+            continue;
+        }
+        if (open.empty() || open.back() != (*it)[2]) return (*it)[2];
+        open.pop_back();
+    }
+    return open.empty() ? std::nullopt : std::optional(open.back());
+}
+
+TEST(Svg, is_well_formed) {
+    for (auto const& graph : all_programs()) {
+        auto const svg = to_svg(graph);
+
+        EXPECT_EQ(unmatched_tag(svg), std::nullopt) << svg;
+        EXPECT_EQ(count_of(svg, "<"), count_of(svg, ">"));
+        EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+        EXPECT_EQ(svg.find("nan"), std::string::npos);
+    }
+}
+
+TEST(Svg, shows_all_levels_with_titles_shapes_and_a_legend) {
+    auto const svg = to_svg(with_thread_graphs(fused_gated_mlp()));
+
+    for (auto const* part :
+         {"kernel grid [64] loop 64 threads 128", ">thread<", ">silu<", "[4096, 4096]", "(grid x: 1, loop: 0)",
+          "device memory", "shared memory", "registers", "prefers-color-scheme: dark", "panel block", "panel thread"})
+        EXPECT_THAT(svg, HasSubstr(part));
+}
+
+TEST(Svg, has_an_arrow_for_each_operand) {
+    // kernel: 2 operands and the output; block: matmul 2, two accumulators, div 2 and the store
+    EXPECT_EQ(count_of(to_svg(fused_rmsnorm()), "class=\"edge\""), 3u + 7u);
+}
+
+TEST(Svg, escapes_names) {
+    auto graph = fused_rmsnorm();
+    graph.inputs[0].name = "<X> & \"Y\"";
+
+    EXPECT_THAT(to_svg(graph), HasSubstr("&lt;X&gt; &amp; &quot;Y&quot;"));
+    EXPECT_EQ(unmatched_tag(to_svg(graph)), std::nullopt);
+}
+
+TEST(Dot, has_a_cluster_for_each_graph_inside) {
+    auto const dot = to_dot(with_thread_graphs(fused_gated_mlp()));
+
+    EXPECT_EQ(count_of(dot, "subgraph cluster_"), 2u);
+    EXPECT_EQ(count_of(dot, "{"), count_of(dot, "}"));
+    EXPECT_THAT(dot, HasSubstr("label=\"kernel grid [64] loop 64 threads 128\""));
+    EXPECT_THAT(dot, HasSubstr("n_0 -> n_3_0 [label=\"[8, 4096]\"")) << "from X to its tile";
+}
+
+TEST(Dot, every_arrow_ends_at_a_node) {
+    for (auto const& graph : all_programs()) {
+        auto const dot = to_dot(graph);
+        static std::regex const arrow("(n[0-9_]+) -> (n[0-9_]+) ");
+        for (std::sregex_iterator it(dot.begin(), dot.end(), arrow), end; it != end; ++it)
+            for (int side : {1, 2}) EXPECT_THAT(dot, HasSubstr(" " + (*it)[side].str() + " [label="));
+    }
+}
+
+TEST(Dot, escapes_names) {
+    auto graph = fused_rmsnorm();
+    graph.inputs[0].name = "a \"b\"";
+
+    EXPECT_THAT(to_dot(graph), HasSubstr(R"(label="a \"b\"\ninput")"));
+}
+
+} // namespace
+} // namespace espalier::program

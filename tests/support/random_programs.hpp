@@ -1,0 +1,213 @@
+#pragma once
+
+#include "espalier/base/error.hpp"
+#include "espalier/base/rng.hpp"
+
+#include "support/programs.hpp"
+
+#include <optional>
+#include <span>
+
+namespace espalier::programs {
+
+/// Legal random programs of few elements: two- and three-dimensional tensors, library kernels, graph-defined kernels
+/// with grids, loops and accumulators, thread graphs.
+class RandomPrograms {
+public:
+    explicit RandomPrograms(base::Seed seed) : rng_(seed) {}
+
+    Graph next() {
+        for (;;) {
+            auto graph = attempt();
+            try {
+                static_cast<void>(infer(graph));
+                return graph;
+            } catch (base::InputError const&) { // two random choices that do not fit: another one
+            }
+        }
+    }
+    /// In [0, n).
+    std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(n))); }
+
+private:
+    static constexpr std::int64_t largest_tensor = 400;
+
+    bool chance(int percent) { return below(100) < percent; }
+    template <class T>
+    T pick(std::vector<T> const& from) {
+        return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))];
+    }
+
+    Graph attempt() {
+        GraphBuilder kernel;
+        auto const rank = 2 + static_cast<int>(below(2));
+        auto const sizes = pick<std::vector<std::int64_t>>({{4, 6}, {2, 4, 6}, {6, 9}, {1, 4, 12}});
+        for (auto n = 1 + below(3); n > 0; --n) kernel.input(random_shape(rank, sizes));
+        for (auto n = 1 + below(5); n > 0; --n)
+            if (chance(50))
+                add_kernel(kernel);
+            else
+                add_op(kernel, all_tensors(kernel), {});
+        return kernel.build(unread(kernel));
+    }
+    Shape random_shape(int rank, std::vector<std::int64_t> const& sizes) {
+        Shape shape;
+        for (int i = 0; i < rank; ++i) shape.push(i == 0 && rank == 3 ? 2 : pick(sizes));
+        return shape;
+    }
+
+    /// Tensors made by ops that no op reads, two at most; the last one if there is none.
+    static std::vector<int> unread(GraphBuilder const& builder) {
+        std::vector<int> out;
+        for (auto id = builder.tensors() - 1; id >= 0 && out.size() < 2; --id) {
+            bool is_read = id < static_cast<int>(builder.so_far().inputs.size());
+            for (auto const& op : builder.so_far().ops)
+                for (auto const input : op.inputs) is_read = is_read || input == id;
+            if (!is_read) out.push_back(id);
+        }
+        return out.empty() ? std::vector{builder.tensors() - 1} : out;
+    }
+    static std::vector<int> all_tensors(GraphBuilder const& builder) {
+        std::vector<int> out;
+        for (int id = 0; id < builder.tensors(); ++id) out.push_back(id);
+        return out;
+    }
+    static std::vector<program::TensorInfo> infos(GraphBuilder const& builder) {
+        auto graph = builder.so_far();
+        graph.level = graph.level == program::Level::block ? program::Level::block : graph.level;
+        return infer(graph);
+    }
+
+    enum class Kind { any, pointwise, accumulator };
+    OpCode random_op(program::Level level, Kind kind) {
+        std::vector<OpCode> fitting;
+        for (auto const& row : program::op_table()) {
+            auto const is_fitting = kind == Kind::any         ? !is_accumulator(row)
+                                    : kind == Kind::pointwise ? is_pointwise(row)
+                                                              : is_accumulator(row);
+            auto const weight = row.field.access == program::Access::contraction ? 6 : 1;
+            if (row.code == OpCode::graph || !row.at[static_cast<std::size_t>(level)] || !is_fitting) continue;
+            fitting.insert(fitting.end(), static_cast<std::size_t>(weight), row.code);
+        }
+        return pick(fitting);
+    }
+    Attributes random_attributes(OpCode code, Shape const& shape) {
+        Attributes out;
+        auto const names = info(code).attributes;
+        auto const has = [&](program::AttributeName name) { return std::ranges::find(names, name) != names.end(); };
+        auto const axis = static_cast<int>(below(shape.rank()));
+        if (has(program::AttributeName::axis)) out = out.with(program::AttributeName::axis, axis);
+        if (has(program::AttributeName::size))
+            out = out.with(program::AttributeName::size, shape[axis] % 2 == 0 ? shape[axis] / 2 : shape[axis]);
+        if (has(program::AttributeName::low)) out = out.with(program::AttributeName::low, below(3));
+        return out;
+    }
+
+    /// Adds an op on some of `from` if a few random draws find one that fits; its tensor.
+    std::optional<int> add_op(GraphBuilder& builder, std::vector<int> const& from, Kind kind) {
+        if (from.empty()) return std::nullopt;
+        auto const known = infos(builder);
+        for (int draw = 0; draw < 40; ++draw) {
+            auto const code = random_op(builder.so_far().level, kind);
+            std::vector<int> operands;
+            std::vector<Shape> shapes;
+            for (int i = 0; i < info(code).inputs; ++i) {
+                operands.push_back(pick(from));
+                shapes.push_back(known[static_cast<std::size_t>(operands.back())].shape);
+            }
+            auto const attributes = random_attributes(code, shapes[0]);
+            auto const size = attributes.whole(program::AttributeName::size, 0);
+            auto const shape = info(code).shape({shapes, attributes, size, builder.so_far().schedule.loop});
+            if (shape && element_count(*shape) <= largest_tensor) return builder.op(code, operands, attributes);
+        }
+        return std::nullopt;
+    }
+
+    /// A graph-defined kernel on up to three tensors.
+    void add_kernel(GraphBuilder& kernel) {
+        auto const known = infos(kernel);
+        std::vector<int> operands;
+        std::vector<Shape> shapes;
+        for (auto n = 1 + below(3); n > 0; --n) {
+            operands.push_back(static_cast<int>(below(kernel.tensors())));
+            shapes.push_back(known[static_cast<std::size_t>(operands.back())].shape);
+        }
+        auto const schedule = random_schedule(shapes);
+        GraphBuilder block(schedule);
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+            block.input(tile_shape(shapes[i], schedule.inputs[i], schedule));
+        fill_block(block);
+        auto const outputs = block_outputs(block);
+        if (!outputs.empty()) kernel.graph(with_output_map(block.build(outputs)), operands);
+    }
+    Schedule random_schedule(std::vector<Shape> const& shapes) {
+        Schedule schedule;
+        for (auto n = below(3); n >= 0; --n) schedule.grid[static_cast<std::size_t>(n)] = 1 + below(3);
+        schedule.loop = 1 + below(4);
+        for (auto const& shape : shapes) schedule.inputs.push_back(random_partition(shape, schedule));
+        return schedule;
+    }
+    program::Partition random_partition(Shape shape, Schedule const& schedule) {
+        program::Partition out;
+        auto const cut = [&](std::int64_t parts) {
+            auto const dim = static_cast<int>(below(shape.rank() + 1)) - 1;
+            if (dim < 0 || shape[dim] % parts != 0) return -1;
+            shape[dim] /= parts;
+            return dim;
+        };
+        for (std::size_t a = 0; a < 3; ++a) out.grid[a] = cut(schedule.grid[a]);
+        out.loop = cut(schedule.loop);
+        return out;
+    }
+    void fill_block(GraphBuilder& block) {
+        for (auto n = 1 + below(4); n > 0; --n) add_somewhere(block, 20);
+        for (auto n = 1 + below(2); n > 0; --n) add_op(block, on_side(block, false), Kind::accumulator);
+        for (auto n = below(4); n > 0; --n) add_somewhere(block, 20);
+    }
+    void add_somewhere(GraphBuilder& block, int percent_threads) {
+        auto const side = on_side(block, chance(50));
+        if (side.empty()) return;
+        if (chance(percent_threads))
+            add_threads(block, side);
+        else
+            add_op(block, side, Kind::any);
+    }
+    static std::vector<int> on_side(GraphBuilder const& block, bool is_after) {
+        auto const known = infos(block);
+        std::vector<int> out;
+        for (int id = 0; id < block.tensors(); ++id)
+            if (known[static_cast<std::size_t>(id)].is_after_loop == is_after) out.push_back(id);
+        return out;
+    }
+    void add_threads(GraphBuilder& block, std::vector<int> const& from) {
+        auto const known = infos(block);
+        GraphBuilder threads(program::Level::thread);
+        std::vector<int> operands;
+        for (auto n = 1 + below(2); n > 0; --n) {
+            operands.push_back(pick(from));
+            threads.input(known[static_cast<std::size_t>(operands.back())].shape);
+        }
+        for (auto n = 1 + below(3); n > 0; --n) add_op(threads, all_tensors(threads), Kind::pointwise);
+        if (!threads.so_far().ops.empty()) block.graph(threads.build(unread(threads)), operands);
+    }
+    static std::vector<int> block_outputs(GraphBuilder const& block) {
+        auto const known = infos(block);
+        std::vector<int> out;
+        for (auto const id : unread(block)) {
+            auto const& tensor = known[static_cast<std::size_t>(id)];
+            auto const is_ready = tensor.is_after_loop || block.so_far().schedule.loop == 1;
+            if (tensor.maker >= 0 && is_ready) out.push_back(id);
+        }
+        return out;
+    }
+    Graph with_output_map(Graph block) {
+        auto const rank = infer(block)[static_cast<std::size_t>(block.outputs[0])].shape.rank();
+        for (std::size_t a = 0; a < 3; ++a)
+            if (block.schedule.grid[a] > 1 || chance(20)) block.schedule.output[a] = static_cast<int>(below(rank));
+        return block;
+    }
+
+    base::Rng rng_;
+};
+
+} // namespace espalier::programs

@@ -1,0 +1,124 @@
+#include "espalier/verify/evaluate.hpp"
+#include "espalier/verify/reference.hpp"
+
+#include "support/random_programs.hpp"
+
+#include <gmock/gmock.h>
+
+namespace espalier::verify {
+namespace {
+
+using programs::RandomPrograms;
+
+/// The demanded elements of a whole tensor.
+Tiles picked(Tiles const& whole, Demand const& demand) {
+    Tiles out{{}, 1, whole.has_q, {}, {}};
+    std::int64_t count = 1;
+    for (auto const& indices : demand.of_dim) {
+        out.shape.push(static_cast<std::int64_t>(indices.size()));
+        count *= out.shape.back();
+    }
+    for (std::int64_t n = 0; n < count; ++n) {
+        std::int64_t at = 0, rest = n, stride = 1;
+        for (int dim = whole.shape.rank() - 1; dim >= 0; --dim) {
+            at +=
+                stride * demand.of_dim[static_cast<std::size_t>(dim)][static_cast<std::size_t>(rest % out.shape[dim])];
+            rest /= out.shape[dim];
+            stride *= whole.shape[dim];
+        }
+        out.p.push_back(whole.p[static_cast<std::size_t>(at)]);
+        if (whole.has_q) out.q.push_back(whole.q[static_cast<std::size_t>(at)]);
+    }
+    return out;
+}
+
+std::vector<Demand> random_demands(std::vector<Tiles> const& outputs, RandomPrograms& random) {
+    std::vector<Demand> demands;
+    for (auto const& output : outputs) {
+        Demand demand;
+        for (auto const size : output.shape) {
+            std::vector<std::int64_t> indices;
+            for (auto n = 1 + random.below(3); n > 0; --n) indices.push_back(random.below(size));
+            demand.of_dim.push_back(indices);
+        }
+        demands.push_back(random.below(5) == 0 ? Demand{} : demand);
+    }
+    return demands;
+}
+
+TEST(Evaluate, random_programs_have_the_values_of_the_reference) {
+    RandomPrograms random(base::Seed{1});
+    int done = 0;
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+        auto const program = random.next();
+        Draw const draw{seed, seed % 2 ? field::Roots::power : field::Roots::random_function,
+                        seed % 3 ? Exponents::if_needed : Exponents::always};
+
+        auto const truth = evaluate_reference(program, draw);
+        auto const fast = evaluate(program, draw);
+
+        if (truth.status != OpStatus::done) continue; // perhaps in an op that no output needs
+        ASSERT_EQ(fast, truth) << "program " << seed;
+        ++done;
+    }
+    EXPECT_GT(done, 1000);
+}
+
+TEST(Evaluate, demanded_elements_of_random_programs_are_those_of_the_reference) {
+    RandomPrograms random(base::Seed{2});
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+        auto const program = random.next();
+        auto const truth = evaluate_reference(program, {.seed = seed});
+        if (truth.status != OpStatus::done) continue;
+        auto const demands = random_demands(truth.outputs, random);
+
+        auto const fast = evaluate(program, {.seed = seed}, demands);
+
+        ASSERT_EQ(fast.status, OpStatus::done) << "program " << seed;
+        for (std::size_t i = 0; i < demands.size(); ++i) {
+            auto const wanted = demands[i].of_dim.empty() ? truth.outputs[i] : picked(truth.outputs[i], demands[i]);
+            ASSERT_EQ(fast.outputs[i], wanted) << "program " << seed << " output " << i;
+        }
+    }
+}
+
+TEST(Evaluate, a_few_columns_need_little) {
+    auto const program = programs::fused_rms_linear({2, 64, 60}, {5, 4});
+    std::vector<Demand> const two_columns{{{{0, 1}, {3, 40}}}};
+
+    auto const tape = compile(program, two_columns, Exponents::if_needed);
+
+    std::int64_t generated = 0;
+    for (auto const& step : tape.steps)
+        if (step.kind == TapeStep::Kind::generate) generated += tape.slots[static_cast<std::size_t>(step.out)].size();
+    EXPECT_EQ(generated, 2 * 64 + 64 * 2 * 2); // X, and columns 3 and 4 (40 mod 12) of two blocks of W
+}
+
+TEST(Evaluate, an_exponential_of_an_exponential_has_no_value) {
+    programs::GraphBuilder kernel;
+    auto const x = kernel.input({2, 2});
+    auto const program = kernel.build({kernel.op(program::OpCode::exp, {kernel.op(program::OpCode::exp, {x})})});
+
+    EXPECT_EQ(evaluate(program, {}).status, OpStatus::no_exponent);
+    EXPECT_EQ(evaluate_reference(program, {}).status, OpStatus::no_exponent);
+}
+
+TEST(Evaluate, a_zero_divisor_is_told) {
+    programs::GraphBuilder kernel;
+    auto const x = kernel.input({2, 2});
+    auto const program = kernel.build({kernel.op(program::OpCode::div, {x, kernel.op(program::OpCode::sub, {x, x})})});
+
+    EXPECT_EQ(evaluate(program, {}).status, OpStatus::zero_divisor);
+    EXPECT_EQ(evaluate_reference(program, {}).status, OpStatus::zero_divisor);
+}
+
+TEST(Evaluate, an_output_may_be_an_input) {
+    programs::GraphBuilder kernel;
+    auto const x = kernel.input({2, 3});
+    auto const program = kernel.build({x, kernel.op(program::OpCode::square, {x}), x});
+
+    EXPECT_EQ(evaluate(program, {}), evaluate_reference(program, {}));
+}
+
+} // namespace
+} // namespace espalier::verify
