@@ -134,7 +134,7 @@ void check_counts(Row const& row) {
 
 Row measure(std::string const& name, int rounds) {
     auto const tree = named_tree(name);
-    auto const problem = problems::make(tree);
+    auto const problem = problems::make({.problem = tree});
     Row row{.tree = name};
     for (int round = 0; round < rounds; ++round) {
         row.plain.add(run_plain(tree));

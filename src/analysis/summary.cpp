@@ -147,13 +147,13 @@ Json summary_json(RunSummary const& summary) {
             {"run", summary.folder.string()}};
 }
 
-std::string summary_text(RunSummary const& summary) {
+std::string summary_text(RunSummary const& summary, std::string const& funnel) {
     auto const& record = summary.record;
     auto const sum = totals(record);
     auto const rate = sum.seconds > 0 ? static_cast<double>(record.counts.nodes) / sum.seconds : 0;
     auto text = fmt::format("{}: {} run, {}\n", summary.folder.string(), record.problem_kind, status_word(summary));
     text += line("nodes", fmt::format("{}  ({}/s)", base::grouped(record.counts.nodes), base::human_count(rate)));
-    text += counters_text(record) + funnel_text(record);
+    text += funnel.empty() ? counters_text(record) + funnel_text(record) : std::string();
     if (!record.info.is_counting) text += line("results", base::grouped(record.results.size()));
     text += line("time", fmt::format("{}, {:.1f} CPU s", base::human_duration(sum.seconds), sum.cpu_seconds));
     for (std::size_t i = 0; i < record.executions.size(); ++i)
@@ -165,7 +165,7 @@ std::string summary_text(RunSummary const& summary) {
                              summary.missing.size(), summary.missing.size() == 1 ? "" : "s", summary.missing.front()));
     if (status_code(summary) == static_cast<int>(base::ExitCode::resumable) && !summary.is_live)
         text += line("next", "the same command goes on from the last checkpoint");
-    return text;
+    return funnel.empty() ? text : text + "\n" + funnel;
 }
 
 } // namespace espalier::analysis

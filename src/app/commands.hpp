@@ -33,8 +33,19 @@ struct ShowArguments {
     std::string run;
     bool json = false;
     bool status = false;
+    std::size_t top = 0;     ///< 0: ten in the table, all in JSON
+    std::size_t program = 0; ///< 0: none
+    std::string format = "text";
 };
 int show_command(ShowArguments const& arguments);
+
+struct VerifyArguments {
+    std::string run;
+    bool full = false;
+    bool json = false;
+    std::uint64_t seed = 0; ///< 0: a new one each time
+};
+int verify_command(VerifyArguments const& arguments);
 
 /// A run as text or as JSON, with what its problem says of it.
 void print_summary(analysis::RunSummary const& summary, bool json);

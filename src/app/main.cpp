@@ -16,6 +16,7 @@ struct Arguments {
     SearchArguments search;
     std::vector<std::string> files;
     ShowArguments show;
+    VerifyArguments verify;
     bool wants_version = false;
     bool json = false;
 };
@@ -70,6 +71,18 @@ void add_others(CLI::App& app, Arguments& arguments) {
     show->add_option("run", arguments.show.run, "Run folder")->required();
     show->add_flag("--json", arguments.show.json, "As JSON");
     show->add_flag("--status", arguments.show.status, "One word, and exit with the run's own code (for job scripts)");
+    show->add_option("--top", arguments.show.top, "So many of the best results (10; with --json all)")->type_name("N");
+    show->add_option("--program", arguments.show.program, "One program, by its rank")->type_name("RANK");
+    show->add_option("--format", arguments.show.format, "Of --program: text, dot, svg, json or yaml")
+        ->check(CLI::IsMember({"text", "dot", "svg", "json", "yaml"}))
+        ->needs("--program")
+        ->type_name("FORMAT");
+    auto* verify = app.add_subcommand(
+        "verify", "Check every stored program again, from the run file alone, on fresh random inputs");
+    verify->add_option("run", arguments.verify.run, "Run folder")->required();
+    verify->add_flag("--full", arguments.verify.full, "Every element of the outputs at full shape (slow)");
+    verify->add_flag("--json", arguments.verify.json, "As JSON");
+    verify->add_option("--seed", arguments.verify.seed, "Of the random inputs; a new one each time")->type_name("N");
 }
 
 int dispatch(CLI::App const& app, Arguments const& arguments) {
@@ -78,6 +91,7 @@ int dispatch(CLI::App const& app, Arguments const& arguments) {
     if (app.got_subcommand("check")) return check_command(arguments.files, arguments.json);
     if (app.got_subcommand("schema")) return schema_command();
     if (app.got_subcommand("show")) return show_command(arguments.show);
+    if (app.got_subcommand("verify")) return verify_command(arguments.verify);
     fmt::print(stderr, "{}", app.help());
     return static_cast<int>(ExitCode::usage);
 }

@@ -104,10 +104,19 @@ cluster::SearchOptions search_options(config::RunConfig const& config, cluster::
             .is_terminal = isatty(STDERR_FILENO) != 0};
 }
 
+/// What decides the answer: a run folder is resumed only by the same.
+store::Identity identity_of(config::RunConfig const& config) {
+    auto const& verify = config.verify;
+    auto const is_uts = config::kind_of(config.problem) == "uts";
+    auto const text = fmt::format("tests {}, prove {}, elements {}{}", verify.tests, verify.prove, verify.elements,
+                                  config.search.best_only ? ", best only" : "");
+    return {config::problem_text(config.problem), is_uts ? "" : text, config.search.seed};
+}
+
 store::RunRecord new_record(config::RunConfig const& config, search::ProblemInfo const& info,
                             cluster::Communicator const& comm, SearchArguments const& arguments) {
     auto const build = base::build_info();
-    store::RunRecord record{.identity = {config::problem_text(config.problem), "", config.search.seed},
+    store::RunRecord record{.identity = identity_of(config),
                             .config = config::to_yaml(config),
                             .problem_kind = std::string(config::kind_of(config.problem)),
                             .info = info};
@@ -155,7 +164,7 @@ public:
         auto const start = comm_.rank().value == 0 ? share(prepare()) : unpack(comm_.broadcast({}));
         if (start.exit_code != StartUp::go) return start.exit_code;
         auto const config = config::parse_experiment(start.config, "the merged experiment");
-        auto const problem = problems::make(config.problem);
+        auto const problem = problems::make(config);
         auto options = search_options(config, comm_, arguments_);
         options.segment = start.segment;
         if (journal_) {
@@ -178,7 +187,7 @@ private:
             auto const config = config::load_experiment(arguments_.experiment, overrides(arguments_));
             if (arguments_.print_config) return print(config::to_yaml(config));
             if (arguments_.dry_run) return print(plan(config));
-            auto const problem = problems::make(config.problem);
+            auto const problem = problems::make(config);
             auto const record = new_record(config, problem->info(), comm_, arguments_);
             store::RunFolder folder({config.results.path, arguments_.force}, record.identity);
             if (folder.state() == store::FolderState::finished) return show_finished(folder);
@@ -210,7 +219,7 @@ private:
         return {.exit_code = 0};
     }
     std::string plan(config::RunConfig const& config) const {
-        store::Identity const identity{config::problem_text(config.problem), "", config.search.seed};
+        auto const identity = identity_of(config);
         auto const state = store::inspect_folder({config.results.path, arguments_.force}, identity);
         auto const threads = threads_of(config, comm_);
         return fmt::format(

@@ -40,10 +40,11 @@ Codec<std::vector<Item>> named_items(auto const& item_codec, auto make, auto par
 }
 
 Codec<std::vector<NamedDim>> dims_codec() {
-    // The program says what sizes it takes; this is the range of the type.
-    Codec<std::int64_t> const size = integer<std::int64_t>({std::numeric_limits<std::int64_t>::min()});
+    auto size = integer<std::int64_t>({std::numeric_limits<std::int64_t>::min()}); // the program says which it takes
+    size.expected = "a whole number from 1 on";
+    size.schema["minimum"] = 1;
     return named_items<NamedDim>(
-        size,
+        Codec<std::int64_t>(size),
         [](std::string const& name, std::int64_t one) {
             return NamedDim{name, one};
         },

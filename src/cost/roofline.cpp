@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace espalier::cost {
 namespace {
@@ -154,10 +155,11 @@ ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
 
 double compulsory_bytes(Graph const& graph) {
     auto const tensors = infer(graph);
-    std::vector<int> ids = graph.outputs;
+    auto const first_result = static_cast<int>(graph.inputs.size());
+    std::vector<int> ids;
     for (auto const& op : graph.ops)
-        for (auto const id : op.inputs)
-            if (id < static_cast<int>(graph.inputs.size())) ids.push_back(id);
+        std::ranges::copy_if(op.inputs, std::back_inserter(ids), [=](int id) { return id < first_result; });
+    std::ranges::copy_if(graph.outputs, std::back_inserter(ids), [=](int id) { return id >= first_result; });
     double bytes = 0;
     for (auto const id : distinct(std::move(ids)))
         bytes += bytes_of_tensor(graph, tensors[static_cast<std::size_t>(id)]);

@@ -82,7 +82,8 @@ Work work_of_block(Graph const& block) {
     auto const steps = static_cast<double>(block.schedule.loop);
     Work out;
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
-        auto const is_in_loop = !tensor(tensors, block.ops[i].inputs.front()).is_after_loop;
+        auto const& operands = block.ops[i].inputs;
+        auto const is_in_loop = operands.empty() || !tensor(tensors, operands.front()).is_after_loop;
         out += work_of(block, i, tensors).times(is_in_loop ? steps : 1);
     }
     for (std::size_t j = 0; j < block.inputs.size(); ++j)

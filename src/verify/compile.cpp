@@ -1,5 +1,6 @@
 #include "espalier/verify/evaluate.hpp"
 
+#include "function_tag.hpp"
 #include "region.hpp"
 
 #include <algorithm>
@@ -116,6 +117,7 @@ private:
     int write_plain_op(Plan const& plan, std::size_t i, Values& values) {
         auto const& op = plan.graph->ops[i];
         TapeStep step{.code = op.code, .attributes = plan.ops[i].attributes};
+        step.tag = function_tag(info(op.code), op.attributes);
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
             step.operands.push_back(take(values[static_cast<std::size_t>(op.inputs[j])], plan.ops[i].operands[j]));
         auto batch = slot(step.operands[0]).batch;

@@ -6,8 +6,8 @@
 namespace espalier::config::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string with_program(std::string const& program) { return with_problem("program: " + program); }
@@ -136,6 +136,12 @@ TEST(MugraphConfig, operands_that_do_not_fit_are_refused_at_their_op) {
                            "equal rank, got W [K, N] = [64, 32] and Y [B, K] = [2, 64]\n"));
     EXPECT_THAT(errors_of(with_ops({.first = "{out: Y, op: rmsnorm, in: [X], size: 4}"})),
                 StartsWith("exp.yaml:7:38: error: 'problem.program.ops[0]': rms_norm has no attribute `size`"));
+}
+
+TEST(MugraphConfig, a_size_is_a_whole_number) {
+    EXPECT_THAT(errors_of(with_ops({.dims = "{B: two, K: 6.5, N: 32}"})),
+                AllOf(HasSubstr("'problem.program.dims.B' must be a whole number from 1 on, not 'two'"),
+                      HasSubstr("'problem.program.dims.K' must be a whole number from 1 on, not '6.5'")));
 }
 
 TEST(MugraphConfig, keys_of_an_op_are_known) {

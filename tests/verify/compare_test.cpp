@@ -1,5 +1,4 @@
 #include "espalier/verify/compare.hpp"
-#include "espalier/verify/degree.hpp"
 
 #include "support/random_programs.hpp"
 
@@ -84,8 +83,7 @@ Graph softmax_product(std::int64_t rows, std::int64_t keys, std::int64_t columns
 }
 /// The same with keys in a loop and both sums divided at the end.
 Graph split_softmax_product(std::int64_t rows, std::int64_t keys, std::int64_t columns, OpCode denominator) {
-    Schedule schedule{.loop = 2, .inputs = {{{}, 1}, {{}, 0}}};
-    for (auto& input : schedule.inputs) input.grid = {-1, -1, -1};
+    Schedule schedule{.loop = 2, .inputs = {{{-1, -1, -1}, 1}, {{-1, -1, -1}, 0}}};
     GraphBuilder block(schedule), kernel;
     auto const xb = block.input({rows, keys / 2}), vb = block.input({keys / 2, columns});
     auto const e = block.op(OpCode::exp, {xb});
@@ -192,43 +190,6 @@ TEST(Compare, a_kept_reference_gives_the_same_answers) {
         EXPECT_EQ(kept.compare(candidate), compare(reference, candidate, options));
         EXPECT_EQ(kept.compare(candidate), compare(reference, candidate, options));
     }
-}
-
-TEST(ErrorBound, a_product_has_degree_two) {
-    GraphBuilder kernel;
-    auto const a = kernel.input({2, 3}), b = kernel.input({3, 2});
-    auto const program = kernel.build({kernel.op(OpCode::matmul, {a, b})});
-
-    EXPECT_DOUBLE_EQ(error_bound(program, program, field::Roots::power), 2.0 / field::p);
-}
-
-TEST(ErrorBound, denominators_of_summands_multiply) {
-    GraphBuilder kernel;
-    auto const a = kernel.input({2, 3}), b = kernel.input({2, 3});
-    auto const program = kernel.build({kernel.op(OpCode::sum, {kernel.op(OpCode::div, {a, b})})});
-
-    // three quotients of degrees (1, 1): (3, 3), and cross-multiplied 6
-    EXPECT_DOUBLE_EQ(error_bound(program, program, field::Roots::power), 6.0 / field::p);
-}
-
-TEST(ErrorBound, applications_of_functions_may_collide) {
-    GraphBuilder kernel;
-    auto const a = kernel.input({1, 3});
-    auto const squares = kernel.op(OpCode::square, {a});
-    auto const program = kernel.build({kernel.op(OpCode::sum, {kernel.op(OpCode::silu, {squares})})});
-
-    // degree 1, and 6 applications to arguments of degree 2: 15 pairs
-    EXPECT_DOUBLE_EQ(error_bound(program, program, field::Roots::power), (1.0 + 15 * 2) / field::p);
-}
-
-TEST(ErrorBound, roots_have_one_only_as_random_functions) {
-    auto const program = programs::rms_linear(small);
-    auto const fused = programs::fused_rms_linear(small, {5, 3});
-
-    EXPECT_EQ(error_bound(program, fused, field::Roots::power), 1);
-    EXPECT_LT(error_bound(program, fused, field::Roots::random_function), 1e-5);
-    EXPECT_EQ(compare(program, fused, {.roots = field::Roots::random_function}).verdict, Verdict::equal);
-    EXPECT_LT(compare(program, fused, {.roots = field::Roots::random_function}).error_bound, 1e-20);
 }
 
 } // namespace

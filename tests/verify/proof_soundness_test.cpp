@@ -50,14 +50,17 @@ void for_each_index(Shape const& shape, Each&& each) {
     }
 }
 
+/// Quotients and powers of what is 0 but for rounding are undefined.
+double defined(double x) { return std::abs(x) < 1e-6 ? std::nan("") : x; }
+double quotient(double a, double b) { return a / defined(b); }
 using Scalar = double (*)(double, double);
 Scalar scalar_of(Code code) {
     static std::map<Code, Scalar> const all{
         {Code::add, [](double a, double b) { return a + b; }},
         {Code::sub, [](double a, double b) { return a - b; }},
         {Code::mul, [](double a, double b) { return a * b; }},
-        {Code::div, [](double a, double b) { return a / b; }},
-        {Code::pow, [](double a, double b) { return std::pow(a, b); }},
+        {Code::div, quotient},
+        {Code::pow, [](double a, double b) { return std::pow(defined(a), b); }},
         {Code::square, [](double a, double) { return a * a; }},
         {Code::exp, [](double a, double) { return std::exp(a); }},
         {Code::sqrt, [](double a, double) { return std::sqrt(a); }},
@@ -86,7 +89,7 @@ Tensor normalise(Op const& op, Tensor const& in) {
     if (op.code == Code::layer_norm) for_each_index(in.shape, [&](Index const& at) { mean[at] += in[at] / n; });
     for_each_index(in.shape, [&](Index const& at) { out[at] = in[at] - mean[at]; });
     for_each_index(in.shape, [&](Index const& at) { mean_square[at] += out[at] * out[at] / n; });
-    for_each_index(in.shape, [&](Index const& at) { out[at] /= std::sqrt(mean_square[at]); });
+    for_each_index(in.shape, [&](Index const& at) { out[at] = quotient(out[at], std::sqrt(mean_square[at])); });
     return out;
 }
 Tensor contract(Operands const& in, Shape const& shape) {
@@ -361,8 +364,7 @@ Graph variant(Rng& rng, Graph const& reference) {
 
 /// Where both are defined: not for a root of something negative, or an exponential out of range.
 bool are_equal(double x, double y) {
-    auto const is_defined = std::isfinite(x) && std::isfinite(y);
-    return !is_defined || std::abs(x - y) <= 1e-6 * (1 + std::abs(x) + std::abs(y));
+    return !std::isfinite(x) || !std::isfinite(y) || std::abs(x - y) <= 1e-6 * (1 + std::abs(x) + std::abs(y));
 }
 bool have_equal_values(Rng& rng, Graph const& a, Graph const& b) {
     for (auto const low : {0.5, -1.5}) { // positive, then of both signs

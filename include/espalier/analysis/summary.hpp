@@ -27,6 +27,7 @@ struct RunSummary {
 
 /// Problem-specific numbers are put in by the caller under the problem's name.
 [[nodiscard]] base::Json summary_json(RunSummary const& summary);
-[[nodiscard]] std::string summary_text(RunSummary const& summary);
+/// `funnel` is the problem's own telling of it, if it has one.
+[[nodiscard]] std::string summary_text(RunSummary const& summary, std::string const& funnel = {});
 
 } // namespace espalier::analysis

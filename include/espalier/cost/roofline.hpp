@@ -17,7 +17,8 @@
 ///   compute = the blocks of the busiest multiprocessor, ceil(B / P), at its share 1 / P of the rates
 ///   shared  = likewise: every tile is written once, read by each of its readers
 ///   sync    = ceil(B / (P R)) waves x steps of the loop x time of a step
-/// Deterministic. More work never costs less; a faster machine never costs more.
+/// Matmuls, other arithmetic and functions have rates of their own and overlap. Deterministic; on one grid more bytes
+/// or operations never cost less, and a faster machine never costs more.
 namespace espalier::cost {
 
 struct KernelCost {

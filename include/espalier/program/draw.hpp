@@ -6,8 +6,8 @@
 
 namespace espalier::program {
 
-/// A program as a picture, all levels of it: what runs in a graph-defined kernel or a thread stands in a panel of its own,
-/// coloured by level; arrows carry shapes. The graph must be one that infer() accepts.
+/// A program as a picture, all levels of it: what runs in a graph-defined kernel or a thread stands in a panel of its
+/// own, coloured by level; arrows carry shapes. The graph must be one that infer() accepts.
 ///
 /// In the language of Graphviz.
 [[nodiscard]] std::string to_dot(Graph const& graph);

@@ -97,8 +97,8 @@ struct TensorInfo {
 /// The same without liveness, as Mirage counts: every tile but those of unary ops and plain accumulators.
 [[nodiscard]] std::int64_t shared_memory_sum_bytes(Graph const& block);
 
-/// Chains and trees of pointwise ops whose intermediate values have one reader become thread graphs, in a block graph or
-/// in all of a kernel graph. The key does not change.
+/// Chains and trees of pointwise ops whose intermediate values have one reader become thread graphs, in a block graph
+/// or in all of a kernel graph. The key does not change.
 [[nodiscard]] Graph with_thread_graphs(Graph const& graph);
 /// The inverse, up to the order of ops.
 [[nodiscard]] Graph inline_thread_graphs(Graph const& graph);

@@ -30,7 +30,8 @@ struct SourceOp {
 };
 
 /// A program as a person writes it: named dimensions, tensors and ops. Dimensions with one name are one symbol of the
-/// search; the same number written twice is one symbol too.
+/// search; the same number written twice is one symbol too. Ops are those of the table at kernel level, `rmsnorm`,
+/// `layernorm`, and `softmax` along `axis`, which becomes exp, sum and div (it does not subtract the maximum).
 struct Source {
     std::string name; ///< of a built-in, else empty
     DType dtype = DType::f16;
@@ -49,20 +50,20 @@ struct SourceProblem {
     std::size_t index = 0; ///< of the dim, input, op or output
     std::string message;
 };
-/// All that is wrong, not only the first.
+/// All that is wrong, not only the first. Messages are `<problem>: <remedy>`; the place is the part.
 [[nodiscard]] std::vector<SourceProblem> check(Source const& source);
 /// A kernel graph of library kernels. Throws InputError with all problems.
 [[nodiscard]] Graph build(Source const& source);
 
-/// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes other than 1 come after the
-/// names.
+/// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes come after the names. A size of
+/// 1 is no symbol, whether it has a name or not.
 struct Symbols {
     std::vector<std::string> names;
     std::vector<std::int64_t> sizes;
 };
 [[nodiscard]] Symbols symbols_of(Source const& source);
-/// Shapes of all tensors of build(source), in symbols. Throws InputError if the program holds only by an accident of
-/// sizes (two names of equal size used as one dimension).
+/// Shapes of all tensors of build(source), in symbols. Throws InputError with all problems; one of them is that the
+/// program holds only by an accident of sizes (two names of equal size used as one dimension).
 [[nodiscard]] std::vector<SymbolicShape> symbolic_shapes(Source const& source);
 
 /// One key of a built-in program, in the order of its sizes.

@@ -31,6 +31,7 @@ struct TapeStep {
     std::int64_t row = 0;
     program::OpCode code{};
     program::Attributes attributes; ///< `size` is that of the demanded columns
+    std::uint32_t tag = 0;          ///< of the op's random function
     std::vector<int> operands;
     std::int64_t loop = 1;         ///< of an accumulator
     std::vector<int> ends_life_of; ///< slots that no later step reads

@@ -146,6 +146,7 @@ private:
     [[nodiscard]] bool can_use_up(int unconsumed, int ops_left, int graphs_left) const;
     [[nodiscard]] int kernel_op_limit() const;
     [[nodiscard]] int graph_kernels_left(Node const& node) const;
+    [[nodiscard]] std::vector<std::pair<int, int>> product_pairs(Tensors const& tensors) const;
     template <class Take>
     void for_each_op(std::vector<SearchOp> const& ops, Tensors const& tensors, std::uint64_t last_key, Take&& take);
     [[nodiscard]] std::optional<Reject> why_no_block_op(Value const& value, Step const& step) const;

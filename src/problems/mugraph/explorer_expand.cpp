@@ -45,6 +45,19 @@ int reduction_of(std::vector<SearchOp> const& ops) {
 
 } // namespace
 
+/// Which tensors can be multiplied as matrices, by their shapes.
+std::vector<std::pair<int, int>> Explorer::product_pairs(Tensors const& tensors) const {
+    auto const& values = is_in_block() ? block_.block->values : kernel_.context->values;
+    std::vector<std::pair<int, int>> out;
+    for (int a = 0; a < tensors.count; ++a)
+        for (int b = 0; b < tensors.count; ++b) {
+            auto const &x = values[tensors[a]].shape, &y = values[tensors[b]].shape;
+            auto const rank = x.rank();
+            if (rank >= 2 && rank == y.rank() && x[rank - 1] == y[rank - 2]) out.emplace_back(a, b);
+        }
+    return out;
+}
+
 /// Every op on every list of operands that comes after the last one in the canonical order.
 template <class Take>
 void Explorer::for_each_op(std::vector<SearchOp> const& ops, Tensors const& tensors, std::uint64_t last_key,
@@ -57,6 +70,8 @@ void Explorer::for_each_op(std::vector<SearchOp> const& ops, Tensors const& tens
     auto const set = [&](int i, int operand) {
         step.in[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(operand);
     };
+    auto const has_four = std::ranges::any_of(ops, [](auto const& op) { return op.row().inputs == 4; });
+    auto const pairs = has_four ? product_pairs(tensors) : std::vector<std::pair<int, int>>{};
     for (int newest = first; newest < tensors.count; ++newest)
         for (std::size_t o = 0; o < ops.size(); ++o) {
             auto const& row = ops[o].row();
@@ -72,14 +87,12 @@ void Explorer::for_each_op(std::vector<SearchOp> const& ops, Tensors const& tens
                     set(0, other), set(1, newest), offer();
                     if (!row.is_commutative && other < newest) set(0, newest), set(1, other), offer();
                 }
-            if (row.inputs == 4) // [a b] [c; d]: twins by swapping both pairs
-                for (int a = 0; a <= newest; ++a)
-                    for (int b = a; b <= newest; ++b)
-                        for (int c = 0; c <= newest; ++c)
-                            for (int d = a == b ? c : 0; d <= newest; ++d) {
-                                if (std::max({a, b, c, d}) != newest) continue;
-                                set(0, a), set(1, b), set(2, c), set(3, d), offer();
-                            }
+            if (row.inputs == 4)
+                for (auto const& [a, c] : pairs) // [a b] [c; d]: of twins that swap both pairs one is kept
+                    for (auto const& [b, d] : pairs) {
+                        if (std::pair(b, d) < std::pair(a, c) || std::max({a, b, c, d}) != newest) continue;
+                        set(0, a), set(1, b), set(2, c), set(3, d), offer();
+                    }
         }
 }
 

@@ -1,6 +1,7 @@
 #include "espalier/verify/device.hpp"
 
 #include "bodies.hpp"
+#include "lower.hpp"
 #include "results.hpp"
 
 namespace espalier::verify {

@@ -1,4 +1,4 @@
-#include "lowered.hpp"
+#include "lower.hpp"
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@ namespace {
 using field::Scalar;
 using program::Access;
 using program::Shape;
+static_assert(max_dims == program::max_rank + 1);
 
 /// Strides of a right-aligned operand along the batch and the dimensions of a result; 0 where it is read again.
 std::array<std::int64_t, max_dims> strides_in(Shape const& operand, Shape const& out) {
@@ -113,7 +114,8 @@ private:
         lowered.m = shape[shape.rank() - 2];
         lowered.n = shape.back();
         for (std::size_t i = 0; i < step.operands.size(); ++i) lowered.in[i] = operand(slot(step.operands[i]));
-        for (int t = 0; t < lowered.terms; ++t) lowered.k[t] = slot(step.operands[static_cast<std::size_t>(t)]).shape.back();
+        for (int t = 0; t < lowered.terms; ++t)
+            lowered.k[t] = slot(step.operands[static_cast<std::size_t>(t)]).shape.back();
         lowered_.steps.push_back(lowered);
     }
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "espalier/field/scalar.hpp"
-#include "espalier/verify/tape.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace espalier::verify::cuda {
 
@@ -19,7 +17,7 @@ struct Dim {
     std::int64_t size = 1;
     std::int64_t stride[2] = {0, 0};
 };
-inline constexpr int max_dims = program::max_rank + 1; // and the batch
+inline constexpr int max_dims = 7; // of a tensor, and the batch
 inline constexpr int max_operands = 4;
 
 /// One step as plain bytes, with every size worked out: one element of the result needs nothing else.
@@ -48,12 +46,5 @@ struct LoweredStep {
     std::int32_t takes_mean = 0;
     std::int32_t takes_root = 0;
 };
-
-/// A tape for a device.
-struct Lowered {
-    std::vector<LoweredStep> steps;
-    std::int64_t size = 0; ///< values, with those between the parts of a step
-};
-[[nodiscard]] Lowered lower(Tape const& tape);
 
 } // namespace espalier::verify::cuda
