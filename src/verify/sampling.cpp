@@ -28,17 +28,13 @@ std::vector<std::int64_t> shares(Shape const& shape, std::int64_t max_elements) 
     return counts;
 }
 
-/// One from each of `count` equal parts; both ends of three or more, and of two every other time.
+/// One from each of `count` equal parts, all at one random place of their part: whatever tile divides a part, the
+/// indices have one place in their tiles, so that no block computes what only another was asked for.
 std::vector<std::int64_t> indices(std::int64_t size, std::int64_t count, base::Rng& rng) {
+    auto const part = size / count;
+    auto const place = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(part)));
     std::vector<std::int64_t> out;
-    for (std::int64_t i = 0; i < count; ++i) {
-        auto const from = size * i / count, to = size * (i + 1) / count;
-        out.push_back(from + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(to - from))));
-    }
-    if (count > 2 || (count == 2 && rng.below(2) == 0)) {
-        out.front() = 0;
-        out.back() = size - 1;
-    }
+    for (std::int64_t i = 0; i < count; ++i) out.push_back(i * part + place);
     return out;
 }
 

@@ -1,20 +1,17 @@
 #pragma once
 
 #include "espalier/base/error.hpp"
-#include "espalier/base/rng.hpp"
 
-#include "support/programs.hpp"
-
-#include <optional>
-#include <span>
+#include "support/random_ops.hpp"
 
 namespace espalier::programs {
 
 /// Legal random programs of few elements: two- and three-dimensional tensors, library kernels, graph-defined kernels
 /// with grids, loops and accumulators, thread graphs.
-class RandomPrograms {
+class RandomPrograms : private RandomOps {
 public:
-    explicit RandomPrograms(base::Seed seed) : rng_(seed) {}
+    using RandomOps::below;
+    using RandomOps::RandomOps;
 
     Graph next() {
         for (;;) {
@@ -26,18 +23,8 @@ public:
             }
         }
     }
-    /// In [0, n).
-    std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(n))); }
 
 private:
-    static constexpr std::int64_t largest_tensor = 400;
-
-    bool chance(int percent) { return below(100) < percent; }
-    template <class T>
-    T pick(std::vector<T> const& from) {
-        return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))];
-    }
-
     Graph attempt() {
         GraphBuilder kernel;
         auto const rank = 2 + static_cast<int>(below(2));
@@ -67,70 +54,14 @@ private:
         }
         return out.empty() ? std::vector{builder.tensors() - 1} : out;
     }
-    static std::vector<int> all_tensors(GraphBuilder const& builder) {
-        std::vector<int> out;
-        for (int id = 0; id < builder.tensors(); ++id) out.push_back(id);
-        return out;
-    }
-    static std::vector<program::TensorInfo> infos(GraphBuilder const& builder) {
-        auto graph = builder.so_far();
-        graph.level = graph.level == program::Level::block ? program::Level::block : graph.level;
-        return infer(graph);
-    }
-
-    enum class Kind { any, pointwise, accumulator };
-    OpCode random_op(program::Level level, Kind kind) {
-        std::vector<OpCode> fitting;
-        for (auto const& row : program::op_table()) {
-            auto const is_fitting = kind == Kind::any         ? !is_accumulator(row)
-                                    : kind == Kind::pointwise ? is_pointwise(row)
-                                                              : is_accumulator(row);
-            auto const weight = row.field.access == program::Access::contraction ? 6 : 1;
-            if (row.code == OpCode::graph || !row.at[static_cast<std::size_t>(level)] || !is_fitting) continue;
-            fitting.insert(fitting.end(), static_cast<std::size_t>(weight), row.code);
-        }
-        return pick(fitting);
-    }
-    Attributes random_attributes(OpCode code, Shape const& shape) {
-        Attributes out;
-        auto const names = info(code).attributes;
-        auto const has = [&](program::AttributeName name) { return std::ranges::find(names, name) != names.end(); };
-        auto const axis = static_cast<int>(below(shape.rank()));
-        if (has(program::AttributeName::axis)) out = out.with(program::AttributeName::axis, axis);
-        if (has(program::AttributeName::size))
-            out = out.with(program::AttributeName::size, shape[axis] % 2 == 0 ? shape[axis] / 2 : shape[axis]);
-        if (has(program::AttributeName::low)) out = out.with(program::AttributeName::low, below(3));
-        return out;
-    }
-
-    /// Adds an op on some of `from` if a few random draws find one that fits; its tensor.
-    std::optional<int> add_op(GraphBuilder& builder, std::vector<int> const& from, Kind kind) {
-        if (from.empty()) return std::nullopt;
-        auto const known = infos(builder);
-        for (int draw = 0; draw < 40; ++draw) {
-            auto const code = random_op(builder.so_far().level, kind);
-            std::vector<int> operands;
-            std::vector<Shape> shapes;
-            for (int i = 0; i < info(code).inputs; ++i) {
-                operands.push_back(pick(from));
-                shapes.push_back(known[static_cast<std::size_t>(operands.back())].shape);
-            }
-            auto const attributes = random_attributes(code, shapes[0]);
-            auto const size = attributes.whole(program::AttributeName::size, 0);
-            auto const shape = info(code).shape({shapes, attributes, size, builder.so_far().schedule.loop});
-            if (shape && element_count(*shape) <= largest_tensor) return builder.op(code, operands, attributes);
-        }
-        return std::nullopt;
-    }
-
     /// A graph-defined kernel on up to three tensors.
     void add_kernel(GraphBuilder& kernel) {
-        auto const known = infos(kernel);
+        auto const known = infer(kernel.so_far());
         std::vector<int> operands;
         std::vector<Shape> shapes;
         for (auto n = 1 + below(3); n > 0; --n) {
             operands.push_back(static_cast<int>(below(kernel.tensors())));
-            shapes.push_back(known[static_cast<std::size_t>(operands.back())].shape);
+            shapes.push_back(shape_of(known, operands.back()));
         }
         auto const schedule = random_schedule(shapes);
         GraphBuilder block(schedule);
@@ -160,38 +91,39 @@ private:
         return out;
     }
     void fill_block(GraphBuilder& block) {
-        for (auto n = 1 + below(4); n > 0; --n) add_somewhere(block, 20);
-        for (auto n = 1 + below(2); n > 0; --n) add_op(block, on_side(block, false), Kind::accumulator);
-        for (auto n = below(4); n > 0; --n) add_somewhere(block, 20);
+        for (auto n = 1 + below(4); n > 0; --n) add_somewhere(block);
+        for (auto n = 1 + below(2); n > 0; --n) add_op(block, on_side(block, Side::in_loop), Kind::accumulator);
+        for (auto n = below(4); n > 0; --n) add_somewhere(block);
     }
-    void add_somewhere(GraphBuilder& block, int percent_threads) {
-        auto const side = on_side(block, chance(50));
+    void add_somewhere(GraphBuilder& block) {
+        auto const side = on_side(block, chance(50) ? Side::after_loop : Side::in_loop);
         if (side.empty()) return;
-        if (chance(percent_threads))
+        if (chance(20))
             add_threads(block, side);
         else
             add_op(block, side, Kind::any);
     }
-    static std::vector<int> on_side(GraphBuilder const& block, bool is_after) {
-        auto const known = infos(block);
+    enum class Side { in_loop, after_loop };
+    static std::vector<int> on_side(GraphBuilder const& block, Side side) {
+        auto const known = infer(block.so_far());
         std::vector<int> out;
         for (int id = 0; id < block.tensors(); ++id)
-            if (known[static_cast<std::size_t>(id)].is_after_loop == is_after) out.push_back(id);
+            if (known[static_cast<std::size_t>(id)].is_after_loop == (side == Side::after_loop)) out.push_back(id);
         return out;
     }
     void add_threads(GraphBuilder& block, std::vector<int> const& from) {
-        auto const known = infos(block);
+        auto const known = infer(block.so_far());
         GraphBuilder threads(program::Level::thread);
         std::vector<int> operands;
         for (auto n = 1 + below(2); n > 0; --n) {
             operands.push_back(pick(from));
-            threads.input(known[static_cast<std::size_t>(operands.back())].shape);
+            threads.input(shape_of(known, operands.back()));
         }
         for (auto n = 1 + below(3); n > 0; --n) add_op(threads, all_tensors(threads), Kind::pointwise);
         if (!threads.so_far().ops.empty()) block.graph(threads.build(unread(threads)), operands);
     }
     static std::vector<int> block_outputs(GraphBuilder const& block) {
-        auto const known = infos(block);
+        auto const known = infer(block.so_far());
         std::vector<int> out;
         for (auto const id : unread(block)) {
             auto const& tensor = known[static_cast<std::size_t>(id)];
@@ -206,8 +138,6 @@ private:
             if (block.schedule.grid[a] > 1 || chance(20)) block.schedule.output[a] = static_cast<int>(below(rank));
         return block;
     }
-
-    base::Rng rng_;
 };
 
 } // namespace espalier::programs

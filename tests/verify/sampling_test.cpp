@@ -27,13 +27,12 @@ TEST(Sampling, never_one_index_of_a_dimension_that_has_two) {
     EXPECT_THAT(sample({4096, 1, 4096}, 1, 1).of_dim, testing::ElementsAre(SizeIs(2), SizeIs(1), SizeIs(2)));
 }
 
-TEST(Sampling, indices_rise_and_hit_every_part_and_both_ends) {
+TEST(Sampling, indices_hit_every_part_at_one_place_of_it) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         auto const columns = sample({1, 1000}, 10, seed).of_dim[1];
 
         ASSERT_THAT(columns, SizeIs(10));
-        EXPECT_EQ(columns.front(), 0);
-        EXPECT_EQ(columns.back(), 999);
+        for (auto const column : columns) EXPECT_EQ(column % 100, columns.front() % 100);
         for (std::size_t i = 0; i < columns.size(); ++i) EXPECT_EQ(columns[i] / 100, static_cast<std::int64_t>(i));
     }
 }

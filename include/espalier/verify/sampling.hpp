@@ -5,7 +5,7 @@
 namespace espalier::verify {
 
 /// About `max_elements` elements of a tensor, a random product of index lists: all of small dimensions, of large ones
-/// indices from every part and, of three or more, both ends. Never one index of a dimension that has two: a program
+/// one index from every part. Never one index of a dimension that has two: a program
 /// that is right in one block and wrong in another must be caught. 0, or enough for all: everything.
 [[nodiscard]] Demand sample(program::Shape const& shape, std::int64_t max_elements, std::uint64_t seed);
 /// How many elements of a tensor are demanded.

@@ -2,6 +2,7 @@
 
 #include "explorer_detail.hpp"
 #include "instantiate.hpp"
+#include "shrink.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
@@ -11,25 +12,7 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-/// Sizes of the shrunk shape: grids and loops of 2, tiles of 2; a dimension that is itself a grid has size 2.
-constexpr std::int64_t part = 2, whole = 8;
-
-Sizes shrunk_sizes(Target const& target, std::uint32_t unit_dims) {
-    Sizes sizes;
-    sizes.fill(part);
-    for (int i = 0; i < target.dims; ++i)
-        if (!(unit_dims >> i & 1u)) sizes[static_cast<std::size_t>(i)] = whole;
-    return sizes;
-}
-
-/// The dimensions that are the size of a grid axis somewhere.
-std::uint32_t unit_dims_of(Node const& node) {
-    std::uint32_t out = 0;
-    for (int k = 0; k < node.begins; ++k)
-        for (auto const axis : node.begin[static_cast<std::size_t>(k)].axes)
-            if (axis.is_dim()) out |= 1u << axis.dim();
-    return out;
-}
+constexpr std::uint64_t replays_between_checks = 512;
 
 verify::Tiles random_tensor(std::uint64_t seed, std::uint32_t tensor, program::Shape const& shape, bool has_q) {
     verify::Tiles out{shape, 1, has_q, {}, {}};
@@ -84,7 +67,7 @@ std::size_t Explorer::memory_bytes() const {
 std::unique_ptr<KernelContext> Explorer::make_context(std::uint32_t unit_dims) {
     auto const& target = setup_->target;
     auto context = std::make_unique<KernelContext>();
-    context->sizes = shrunk_sizes(target, unit_dims);
+    context->sizes = first_sizes(target, unit_dims);
     auto const seed = base::hash_combine(setup_->seed, draw_);
     context->model = field::make_model(seed, field::Roots::power, target.has_exp);
     for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
@@ -127,7 +110,7 @@ KernelContext& Explorer::context_of(Node const& node) {
 }
 
 void Explorer::replay(Node const& node) {
-    if (memory_bytes() > setup_->memo_bytes) forget();
+    if (++replays_ % replays_between_checks == 0 && memory_bytes() > setup_->memo_bytes) forget();
     for (int attempt = 0;; ++attempt) {
         try {
             return replay_once(node);

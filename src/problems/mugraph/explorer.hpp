@@ -162,6 +162,8 @@ private:
     [[nodiscard]] bool operands_fit(Begin const& begin, int kernel, std::span<program::SymbolicShape const> operands,
                                     Sizes const& sizes) const;
     [[nodiscard]] bool block_fits(Node const& node, int kernel, Sizes const& sizes) const;
+    [[nodiscard]] bool can_shrink(Node const& node, Begin const& begin,
+                                  std::span<program::SymbolicShape const> operands) const;
     /// Nothing if the class has a schedule, else why not.
     [[nodiscard]] std::optional<Reject> why_infeasible(Begin const& begin, int kernel,
                                                        std::span<program::SymbolicShape const> operands,
@@ -173,6 +175,7 @@ private:
     std::vector<program::ExprId> targets_;
     std::unordered_map<std::uint32_t, std::unique_ptr<smt::Referee>> referees_; ///< by pattern of splits
     std::uint64_t draw_ = 0;
+    std::uint64_t replays_ = 0;
     std::map<std::uint32_t, std::unique_ptr<KernelContext>> contexts_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
     std::unordered_map<std::uint64_t, Classes> classes_;

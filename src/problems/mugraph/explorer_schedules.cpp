@@ -2,6 +2,7 @@
 
 #include "explorer_detail.hpp"
 #include "instantiate.hpp"
+#include "shrink.hpp"
 
 #include <algorithm>
 
@@ -94,6 +95,19 @@ std::optional<Reject> Explorer::why_infeasible(Begin const& begin, int kernel, s
     return reason;
 }
 
+/// Whether the tiles of a class are whole on the shrunk shape. Not so only where a dimension that an earlier kernel's
+/// grid made, of partial results, is split by a grid again: sums over it would stay partial.
+bool Explorer::can_shrink(Node const& node, Begin const& begin, std::span<SymbolicShape const> operands) const {
+    auto child = node;
+    child.begin[child.begins++] = begin;
+    auto const sizes = first_sizes(setup_->target, unit_dims_of(child));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        auto const tile = setup_->target.tile(operands[i], begin, node.begins, static_cast<int>(i));
+        if (std::ranges::count(numbers(tile, sizes), 0) > 0) return false;
+    }
+    return true;
+}
+
 Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::uint8_t const> operands) {
     auto const kernel = static_cast<int>(node.begins);
     auto const& before = schedules_before(node, kernel);
@@ -101,6 +115,7 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     auto const shapes = operand_shapes(wanted);
     std::uint64_t key = base::hash_combine(static_cast<std::uint64_t>(kernel), before.size());
+    key = base::hash_combine(key, unit_dims_of(node));
     for (auto const& shape : shapes)
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     for (auto const& shape : shapes) key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
@@ -111,7 +126,8 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
     auto& classes = at->second;
     if (!is_new) return classes;
     for (auto const& begin : classes_of(setup_->space, shapes)) {
-        auto const why = why_infeasible(begin, kernel, shapes, before);
+        auto why = why_infeasible(begin, kernel, shapes, before);
+        if (!why && !can_shrink(node, begin, shapes)) why = Reject::no_grid;
         if (why)
             ++classes.rejected[static_cast<std::size_t>(*why)];
         else

@@ -62,6 +62,23 @@ private:
 
 } // namespace
 
+std::uint32_t unit_dims_of(Node const& node) {
+    std::uint32_t out = 0;
+    for (int k = 0; k < node.begins; ++k)
+        for (auto const axis : node.begin[static_cast<std::size_t>(k)].axes)
+            if (axis.is_dim()) out |= 1u << axis.dim();
+    return out;
+}
+
+Sizes first_sizes(Target const& target, std::uint32_t unit_dims) {
+    constexpr std::int64_t part = 2, whole = 8;
+    Sizes sizes;
+    sizes.fill(part);
+    for (int i = 0; i < target.dims; ++i)
+        if (!(unit_dims >> i & 1u)) sizes[static_cast<std::size_t>(i)] = whole;
+    return sizes;
+}
+
 Sizes second_sizes(Target const& target, Node const& node, std::vector<program::SymbolicShape> const& shapes) {
     Sizes sizes;
     sizes.fill(1);

@@ -50,7 +50,7 @@ Sizes real_sizes(Target const& target, Node const& node) {
 
 Verifier::Verifier(Target const& target, Space const& space, config::VerifyConfig const& verify, std::uint64_t seed)
     : target_(target), space_(space), options_(verify), seed_(seed), prover_(target.graph),
-      samples_(target.graph, options(verify.tests, field::Roots::power, verify.elements)),
+      samples_(target.graph, options(1, field::Roots::power, verify.elements)),
       whole_(target.graph, options(verify.tests, field::Roots::random_function)), full_flops_(flops_of(target.graph)) {}
 
 verify::CompareOptions Verifier::options(int tests, field::Roots roots, std::int64_t max_elements) const {
