@@ -95,17 +95,24 @@ std::optional<Reject> Explorer::why_infeasible(Begin const& begin, int kernel, s
     return reason;
 }
 
-/// Whether the tiles of a class are whole on the shrunk shape. Not so only where a dimension that an earlier kernel's
-/// grid made, of partial results, is split by a grid again: sums over it would stay partial.
+/// Whether the tiles of all kernels are whole on the shrunk shape. Not so only where a dimension is a grid of its own
+/// and also cut twice by another kernel, or where partial results of an earlier grid are split by a grid again.
 bool Explorer::can_shrink(Node const& node, Begin const& begin, std::span<SymbolicShape const> operands) const {
     auto child = node;
     child.begin[child.begins++] = begin;
     auto const sizes = first_sizes(setup_->target, unit_dims_of(child));
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        auto const tile = setup_->target.tile(operands[i], begin, node.begins, static_cast<int>(i));
-        if (std::ranges::count(numbers(tile, sizes), 0) > 0) return false;
+    auto const is_whole = [&](Begin const& one, int kernel, std::span<SymbolicShape const> shapes) {
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            auto const tile = setup_->target.tile(shapes[i], one, kernel, static_cast<int>(i));
+            if (std::ranges::count(numbers(tile, sizes), 0) > 0) return false;
+        }
+        return true;
+    };
+    for (int k = 0; k < node.begins; ++k) {
+        auto const& earlier = node.begin[static_cast<std::size_t>(k)];
+        if (!is_whole(earlier, k, operand_shapes(earlier))) return false;
     }
-    return true;
+    return is_whole(begin, node.begins, operands);
 }
 
 Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::uint8_t const> operands) {
@@ -115,7 +122,10 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     auto const shapes = operand_shapes(wanted);
     std::uint64_t key = base::hash_combine(static_cast<std::uint64_t>(kernel), before.size());
-    key = base::hash_combine(key, unit_dims_of(node));
+    for (int k = 0; k < kernel; ++k) {
+        std::span<Begin const> const earlier(&node.begin[static_cast<std::size_t>(k)], 1);
+        key = base::hash_combine(key, base::hash_bytes(std::as_bytes(earlier)));
+    }
     for (auto const& shape : shapes)
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     for (auto const& shape : shapes) key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
