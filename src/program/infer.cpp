@@ -53,6 +53,7 @@ private:
     }
     [[nodiscard]] bool is_after_loop(std::size_t i) const {
         auto const& inputs = op(i).inputs;
+        if (inputs.empty()) throw InputError("{}: it has no operands", label(graph_, i));
         auto const first = tensor(inputs[0]).is_after_loop;
         for (auto const id : inputs)
             if (tensor(id).is_after_loop != first)

@@ -24,7 +24,7 @@ struct Setup {
 };
 
 /// Counters of the search, by their place in the problem's info; the reasons of `Reject` come after `first_reject`.
-enum class Count : std::uint8_t { examined, expressions, solver_queries, forms_tried, first_reject };
+enum class Count : std::uint8_t { examined, expressions, solver_queries, solver_us, forms_tried, first_reject };
 
 /// The tensors of a graph on the way: numbers of values, and which are read.
 struct Tensors {
@@ -188,6 +188,7 @@ private:
     std::vector<Node> children_;
     std::uint64_t examined_ = 0;
     std::uint64_t queries_ = 0;
+    std::int64_t solver_ns_ = 0;
     std::array<std::uint64_t, reject_count> rejected_{};
 };
 

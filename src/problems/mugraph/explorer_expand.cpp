@@ -125,6 +125,8 @@ void Explorer::take_notes() {
     notes_->add(static_cast<std::size_t>(Count::examined), examined_);
     notes_->raise(static_cast<std::size_t>(Count::expressions), expressions_.size());
     notes_->add(static_cast<std::size_t>(Count::solver_queries), std::exchange(queries_, 0));
+    notes_->add(static_cast<std::size_t>(Count::solver_us), static_cast<std::uint64_t>(solver_ns_ / 1000));
+    solver_ns_ %= 1000;
     auto const first = static_cast<std::size_t>(Count::first_reject);
     for (std::size_t i = 0; i < rejected_.size(); ++i) notes_->add(first + i, rejected_[i]);
 }

@@ -226,9 +226,10 @@ bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {
         options.pattern = block_.block ? block_.block->splits : kernel_.splits;
         referee = std::make_unique<smt::Referee>(expressions_, targets_, options);
     }
-    auto const before = referee->statistics().queries;
+    auto const before = referee->statistics();
     auto const is_proved = referee->is_part(expr) == smt::Referee::Answer::proved;
-    queries_ += referee->statistics().queries - before;
+    queries_ += referee->statistics().queries - before.queries;
+    solver_ns_ += referee->statistics().cpu_ns - before.cpu_ns;
     return is_proved;
 }
 

@@ -87,6 +87,7 @@ search::ProblemInfo Mugraph::info() const {
     info.counters = {{"candidates_examined", search::CounterKind::sum},
                      {"expressions", search::CounterKind::max},
                      {"solver_queries", search::CounterKind::sum},
+                     {"solver_us", search::CounterKind::sum},
                      {"refuted on the second shape", search::CounterKind::sum}};
     for (auto const name : reject_names) info.counters.push_back({std::string(name), search::CounterKind::sum});
     return info;

@@ -102,6 +102,7 @@ Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
             {"candidates_examined", counter(info, counts, "candidates_examined")},
             {"expressions", counter(info, counts, "expressions")},
             {"solver_queries", counter(info, counts, "solver_queries")},
+            {"solver_cpu_seconds", static_cast<double>(counter(info, counts, "solver_us")) * 1e-6},
             {"algebraic_forms", form_count(records)}};
 }
 

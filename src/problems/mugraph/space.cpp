@@ -17,9 +17,10 @@ using program::Word;
 
 /// What of the program decides defaults.
 struct Traits {
-    bool has_exp = false, has_matmul_chain = false;
+    bool has_exp = false;
     std::set<OpCode> ops;
     std::vector<std::int64_t> norm_axes; ///< from the back, other than -1
+    std::vector<Attributes> clamps;      ///< their bounds
     int rank = 0;
     std::size_t inputs = 0;
 };
@@ -33,6 +34,8 @@ Traits traits_of(Source const& source) {
     for (auto const& op : graph.ops) {
         out.ops.insert(op.code);
         if (op.code == OpCode::exp) out.has_exp = true;
+        if (op.code == OpCode::clamp && !std::ranges::count(out.clamps, op.attributes))
+            out.clamps.push_back(op.attributes);
         auto const rank = tensors[static_cast<std::size_t>(op.inputs[0])].shape.rank();
         auto const axis = op.attributes.whole(AttributeName::axis, -1);
         auto const back = axis < 0 ? axis : axis - rank;
@@ -52,11 +55,13 @@ SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source,
 
 SearchOp plain(OpCode code) { return {code, {}, {}}; }
 
-std::vector<SearchOp> pointwise_ops() {
+/// A clamp with other bounds than the program's never helps.
+std::vector<SearchOp> pointwise_ops(Traits const& traits) {
     using enum OpCode;
     std::vector<SearchOp> out;
-    for (auto const code : {exp, square, OpCode::sqrt, silu, gelu, relu, clamp, add, mul, OpCode::div, OpCode::pow})
+    for (auto const code : {exp, square, OpCode::sqrt, silu, gelu, relu, add, mul, OpCode::div, OpCode::pow})
         out.push_back(plain(code));
+    for (auto const& bounds : traits.clamps) out.push_back({clamp, bounds, {}});
     return out;
 }
 
@@ -80,9 +85,9 @@ void append(std::vector<SearchOp>& ops, std::vector<SearchOp> const& more) {
     ops.insert(ops.end(), more.begin(), more.end());
 }
 
-std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source) {
+std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     std::vector<SearchOp> ops{plain(OpCode::matmul)};
-    append(ops, pointwise_ops());
+    append(ops, pointwise_ops(traits));
     for (auto const code : {OpCode::rms_norm, OpCode::accumulate, OpCode::accumulate_sum, OpCode::accumulate_rms})
         ops.push_back(plain(code));
     if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, OpCode::accumulate_sum_to, source);
@@ -93,7 +98,7 @@ std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source cons
 /// What every block of the full space may use, before the for-loop decides between sums and accumulators.
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
     std::vector<SearchOp> ops{plain(OpCode::matmul), plain(OpCode::concat_matmul)};
-    append(ops, pointwise_ops());
+    append(ops, pointwise_ops(traits));
     if (traits.ops.count(OpCode::sub)) ops.push_back(plain(OpCode::sub));
     if (traits.ops.count(OpCode::layer_norm)) ops.push_back(plain(OpCode::layer_norm));
     ops.push_back(plain(OpCode::rms_norm));
@@ -101,12 +106,12 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     return ops;
 }
 
-Space mirage_space(SpaceConfig::Setting setting, Source const& source) {
+Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto const is_attention = setting == SpaceConfig::Setting::attention;
     Space space;
     space.kernel_ops.push_back(plain(OpCode::matmul));
-    append(space.kernel_ops, pointwise_ops());
-    space.block_ops = space.unlooped_block_ops = mirage_block_ops(setting, source);
+    append(space.kernel_ops, pointwise_ops(traits));
+    space.block_ops = space.unlooped_block_ops = mirage_block_ops(setting, source, traits);
     space.max_kernel_ops = 5;
     space.max_block_ops = 9;
     space.counts_inputs = true;
@@ -126,7 +131,7 @@ Space mirage_space(SpaceConfig::Setting setting, Source const& source) {
 Space full_space(SpaceConfig::Setting setting, config::MugraphConfig const& config, Traits const& traits) {
     Space space;
     space.kernel_ops.push_back(plain(OpCode::matmul));
-    append(space.kernel_ops, pointwise_ops());
+    append(space.kernel_ops, pointwise_ops(traits));
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
     append(space.block_ops, {plain(OpCode::accumulate), plain(OpCode::accumulate_sum), plain(OpCode::accumulate_rms)});
     append(space.unlooped_block_ops, {plain(OpCode::sum), plain(OpCode::rms)});
@@ -193,7 +198,7 @@ void check(Space const& space) {
 Space make_space(config::MugraphConfig const& config) {
     auto const traits = traits_of(config.program);
     auto const setting = setting_of(config.space, config.program, traits);
-    auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program)
+    auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program, traits)
                                                                   : full_space(setting, config, traits);
     apply(space, config.space);
     std::erase_if(space.unlooped_block_ops,

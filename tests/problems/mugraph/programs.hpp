@@ -1,0 +1,52 @@
+#pragma once
+
+#include "espalier/problems/mugraph/mugraph.hpp"
+#include "espalier/program/source.hpp"
+#include "espalier/program/text.hpp"
+#include "support/engine.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+/// Small searches of the superoptimizer.
+namespace espalier::problems::mugraph {
+
+inline config::MugraphConfig experiment(std::string const& builtin, std::vector<std::int64_t> const& sizes,
+                                        config::SpaceConfig::Preset preset) {
+    config::MugraphConfig config;
+    config.program = program::find_builtin(builtin)->make(sizes);
+    config.builtin = builtin;
+    config.sizes = sizes;
+    config.space.from = preset;
+    return config;
+}
+inline config::MugraphConfig mirage(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
+    return experiment(builtin, sizes, config::SpaceConfig::Preset::mirage);
+}
+inline config::MugraphConfig full(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
+    return experiment(builtin, sizes, config::SpaceConfig::Preset::full);
+}
+
+inline toys::Walk search(config::MugraphConfig const& config, config::VerifyConfig const& verify = {}) {
+    Mugraph const problem(config, verify, 1);
+    return toys::search_all(problem, {.threads = 2});
+}
+
+inline std::vector<program::Graph> programs_of(toys::Walk const& walk) {
+    std::vector<program::Graph> out;
+    for (auto const& result : walk.results) out.push_back(program::parse_text(result.text, "result"));
+    return out;
+}
+
+inline std::size_t form_count(toys::Walk const& walk) {
+    std::set<std::uint64_t> forms;
+    for (auto const& graph : programs_of(walk)) forms.insert(program::form_key(graph));
+    return forms.size();
+}
+inline std::size_t distinct(toys::Walk const& walk) {
+    auto const keys = toys::keys(walk.results);
+    return std::set(keys.begin(), keys.end()).size();
+}
+
+} // namespace espalier::problems::mugraph
