@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every benchmark, and one table of the bars with PASS or MISS. --quick takes about 5 minutes, with small trees.
+"""Every benchmark, and one table of the bars with PASS or MISS. --quick takes about 8 minutes, with small trees.
 
 Wall-clock bars mean something on an idle machine only: the load before the start is shown, and so is the control of
 scaling.py (two independent processes at once). Details go to perf/out/all.json.
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import idle
+import mugraph
 import policies
 import scaling
 from common import OUT, Bar, Searches, bench, load_warning, parser, print_table
@@ -47,6 +48,12 @@ def many_ranks(chosen: argparse.Namespace, details: dict) -> list[Bar]:
             for row in details["simulation"]]
 
 
+def superoptimizer(chosen: argparse.Namespace, details: dict) -> list[Bar]:
+    details["mugraph"] = mugraph.measure(chosen.bin, chosen.quick)
+    mugraph.write(details["mugraph"], chosen.out)
+    return mugraph.bars(details["mugraph"])
+
+
 def compare_policies(chosen: argparse.Namespace) -> None:
     words = ["--bin", str(chosen.bin), "-o", str(chosen.out)]
     policies.main(words + (["--trees", "T3", "--rounds", "1", "--workers", "1,2,8,64"] if chosen.quick else []))
@@ -62,7 +69,7 @@ def main() -> int:
     if load_warning():
         print(f"warning: {load_warning()}")
     details: dict = {"load": os.getloadavg()}
-    bars = [bar for part in (engine, cores, idle_ranks, many_ranks) for bar in part(chosen, details)]
+    bars = [bar for part in (engine, cores, idle_ranks, many_ranks, superoptimizer) for bar in part(chosen, details)]
     (chosen.out / "all.json").write_text(json.dumps(details, indent=2) + "\n")
     compare_policies(chosen)
     print()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE / "out"
+IDLE_LOAD = 0.3     # load average below which nobody else uses the machine
 
 
 def parser(text: str) -> argparse.ArgumentParser:
@@ -67,9 +68,14 @@ class Searches:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @staticmethod
-    def finish(process: subprocess.Popen) -> dict:
-        out, errors = process.communicate()
-        if process.returncode != 0:
+    def finish(process: subprocess.Popen, codes: tuple[int, ...] = (0,), patience_s: float | None = None) -> dict:
+        """The summary; the script ends if the exit code is another one or the patience is over."""
+        try:
+            out, errors = process.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            sys.exit(f"{' '.join(process.args)}: not finished after {patience_s:.0f} s, its own limit did not stop it")
+        if process.returncode not in codes:
             sys.exit(f"{' '.join(process.args)}: exit code {process.returncode}\n{errors}")
         return json.loads(out)
 
@@ -93,10 +99,15 @@ def print_table(header: list[str], rows: list[list]) -> None:
                         for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
 
 
+def markdown(header: list[str], rows: list[list]) -> str:
+    lines = [header, ["---"] * len(header)] + rows
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+
+
 def load_warning() -> str:
     """Says so if others use this machine; empty if it is idle."""
     load = os.getloadavg()[0]
-    if load < 0.3:
+    if load < IDLE_LOAD:
         return ""
     return f"load average {load:.1f} on {os.cpu_count()} cores: wall-clock ratios below are of a shared machine"
 

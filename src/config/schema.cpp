@@ -44,8 +44,8 @@ Section<VerifyConfig> verify_section() {
         .field({"tests", "independent random inputs on which a candidate must agree"}, &VerifyConfig::tests,
                integer<std::int32_t>({1, 64}))
         .field({"prove", "try a formal proof of what passes the tests"}, &VerifyConfig::prove, flag())
-        .field({"elements", "output elements that are confirmed at full shape; 0: none"}, &VerifyConfig::elements,
-               integer<std::int32_t>({0, 1'000'000}))
+        .field({"elements", "output elements that are confirmed at full shape, about"}, &VerifyConfig::elements,
+               integer<std::int32_t>({1, 1'000'000}))
         .field({"device", "where candidates are evaluated; auto: a GPU if there is one"}, &VerifyConfig::device,
                device());
     return section;

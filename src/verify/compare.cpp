@@ -56,19 +56,23 @@ std::string why_undecided(OpStatus status) {
 /// Compiled again only when other elements are demanded.
 class Reference::CompiledCandidate {
 public:
-    CompiledCandidate(Graph const& graph, Exponents exponents) : graph_(graph), exponents_(exponents) {}
+    CompiledCandidate(Graph const& graph, Exponents exponents, DeviceService* device)
+        : graph_(graph), exponents_(exponents), device_(device) {}
     [[nodiscard]] Exponents exponents() const { return exponents_; }
     [[nodiscard]] Evaluation evaluate(std::vector<Demand> const& demands, Draw const& draw) {
         if (!tape_ || demands != demands_) {
             demands_ = demands;
             tape_ = compile(graph_, demands_, exponents_);
         }
-        return run(*tape_, draw);
+        if (!device_) return run(*tape_, draw);
+        DeviceJob const job{&*tape_, draw};
+        return device_->submit({&job, 1}).front();
     }
 
 private:
     Graph const& graph_;
     Exponents exponents_;
+    DeviceService* device_;
     std::vector<Demand> demands_;
     std::optional<Tape> tape_;
 };
@@ -103,7 +107,7 @@ std::string Reference::mismatch(Graph const& candidate) const {
 Comparison Reference::compare(Graph const& candidate) const {
     if (auto reason = mismatch(candidate); !reason.empty()) return {Verdict::different, 0, 0, 0, std::move(reason)};
     auto const has_exp = has_exponential(graph_) || has_exponential(candidate);
-    CompiledCandidate compiled(candidate, has_exp ? Exponents::always : Exponents::if_needed);
+    CompiledCandidate compiled(candidate, has_exp ? Exponents::always : Exponents::if_needed, options_.device);
     Comparison out;
     while (out.tests < options_.tests) {
         auto const [sample, values] = draw(out.tests, compiled);

@@ -29,7 +29,7 @@ TIMEOUT_S = 150     # of one process; a hang is then a failure that says what th
 SKIPPED = 77        # CTest's SKIP_RETURN_CODE
 JOB_VARIABLE = "ESPALIER_TEST_JOB"      # marks every process that a Job started, however deep
 
-DONE, FAILURE, USAGE, INVALID_INPUT, RESUMABLE = 0, 1, 2, 3, 85
+DONE, FAILURE, USAGE, INVALID_INPUT, VERIFICATION_FAILED, NOTHING_FOUND, RESUMABLE = 0, 1, 2, 3, 4, 5, 85
 
 # Leases so short that a test can wait for one, and a state on disk that is never older than a moment.
 SHORT_LEASE = ["--set", "cluster.lease=1s", "--set", "cluster.commit=200ms"]
@@ -226,6 +226,10 @@ class Case(unittest.TestCase):
     def experiment(self, tree: str = "T1", *, granularity: int = 1, name: str = "experiment.yaml") -> Path:
         return self.file(name, f"problem: {{kind: uts, tree: {tree}, granularity: {granularity}}}\nresults: {{path: run}}\n")
 
+    def superoptimization(self, program: str, space: str = "mirage", *, prune: str = "native", name: str = "experiment.yaml") -> Path:
+        """The program is a built-in with its sizes, e.g. `builtin: gated_mlp, tokens: 8`."""
+        return self.file(name, f"problem: {{kind: mugraph, program: {{{program}}}, space: {space}, prune: {prune}}}\nresults: {{path: run}}\n")
+
     def start(self, *command, env: Optional[dict] = None) -> Job:
         job = Job(list(command), folder=self._logs, cwd=self.folder, env=env)
         self.addCleanup(job.end)
@@ -247,6 +251,13 @@ class Case(unittest.TestCase):
         result = self.espalier("show", run, "--json")
         self.assertEqual(result.code, 0, result.text)
         return result.json
+
+    def answer(self, run: str = "run") -> set[tuple]:
+        """What a superoptimizer's run found, as a set; costs are compared to a relative 1e-9."""
+        programs = self.show(run)["results"]
+        found = {(one["key"], f"{one['cost_us']:.9e}", one["verified"]) for one in programs}
+        self.assertEqual(len(found), len(programs), "a program was stored twice")
+        return found
 
     def status(self, run: str = "run") -> tuple[int, str]:
         result = self.espalier("show", run, "--status")

@@ -39,6 +39,18 @@ TEST(Compare, rms_norm_may_divide_after_the_product) {
     }
 }
 
+TEST(Compare, a_device_says_the_same) {
+    std::vector<std::unique_ptr<DeviceRunner>> runners;
+    runners.push_back(make_host_runner());
+    DeviceService service(std::move(runners), {});
+    auto const reference = programs::rms_linear(small);
+
+    EXPECT_EQ(verdict(reference, programs::fused_rms_linear(small, {5, 3}), {.device = &service}), Verdict::equal);
+    EXPECT_EQ(
+        verdict(reference, programs::fused_rms_linear(small, {5, 3}, {.divides_norm = true}), {.device = &service}),
+        Verdict::different);
+}
+
 TEST(Compare, wrong_variants_of_a_fused_kernel_are_different) {
     auto const reference = programs::rms_linear(small);
     auto const variant = [](programs::FusedOptions const& options) {

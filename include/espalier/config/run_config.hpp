@@ -40,7 +40,7 @@ enum class Device { automatic, cpu, cuda };
 struct VerifyConfig {
     std::int32_t tests = 4;     ///< independent random inputs in finite fields
     bool prove = true;          ///< then a formal proof is tried
-    std::int32_t elements = 32; ///< output elements of survivors that are confirmed at full shape; 0: none
+    std::int32_t elements = 16; ///< output elements of survivors that are confirmed at full shape, about
     Device device = Device::automatic;
 
     bool operator==(VerifyConfig const&) const = default;

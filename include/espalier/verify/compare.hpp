@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/verify/device.hpp"
 #include "espalier/verify/evaluate.hpp"
 
 #include <map>
@@ -15,7 +16,8 @@ struct CompareOptions {
     int tests = 4; ///< independent draws
     std::uint64_t seed = 1;
     field::Roots roots = field::Roots::power;
-    std::int64_t max_elements = 0; ///< of an output, in one test (see sample()); 0: every element
+    std::int64_t max_elements = 0;   ///< of an output, in one test (see sample()); 0: every element
+    DeviceService* device = nullptr; ///< evaluates candidates; none: the calling thread does
 };
 
 struct Comparison {

@@ -186,12 +186,17 @@ private:
     }
     [[nodiscard]] std::vector<std::int64_t> loops(std::vector<Shape> const& tiles) const {
         if (!begin_.has_loop()) return {1};
-        std::int64_t common = 0;
+        std::int64_t common = 0, smallest = INT64_MAX;
         for (std::size_t i = 0; i < begin_.count; ++i)
-            if (begin_.cuts[i].loop >= 0) common = std::gcd(common, tiles[i][begin_.cuts[i].loop]);
-        auto out = space_.loops.empty() ? divisors(common) : space_.loops;
-        std::erase_if(out, [&](auto range) {
-            return range < 2 || common % range != 0 || (space_.max_loop > 0 && range > space_.max_loop);
+            if (begin_.cuts[i].loop >= 0) {
+                common = std::gcd(common, tiles[i][begin_.cuts[i].loop]);
+                smallest = std::min(smallest, tiles[i][begin_.cuts[i].loop]);
+            }
+        auto const has_list = !space_.loops.empty();
+        auto out = has_list ? space_.loops : divisors(common);
+        std::erase_if(out, [&](auto range) { // of all divisors those that leave tiles of 2 or more
+            return range < 2 || common % range != 0 || (!has_list && range == smallest) ||
+                   (space_.max_loop > 0 && range > space_.max_loop);
         });
         return out;
     }

@@ -8,6 +8,7 @@
 #include "espalier/base/hash.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -110,7 +111,8 @@ KernelContext& Explorer::context_of(Node const& node) {
 }
 
 void Explorer::replay(Node const& node) {
-    if (++replays_ % replays_between_checks == 0 && memory_bytes() > setup_->memo_bytes) forget();
+    if (++replays_ % replays_between_checks == 0 && memory_bytes() > setup_->memo_bytes) is_full_ = true;
+    if (std::exchange(is_full_, false)) forget();
     for (int attempt = 0;; ++attempt) {
         try {
             return replay_once(node);

@@ -176,6 +176,7 @@ private:
     std::unordered_map<std::uint32_t, std::unique_ptr<smt::Referee>> referees_; ///< by pattern of splits
     std::uint64_t draw_ = 0;
     std::uint64_t replays_ = 0;
+    bool is_full_ = false; ///< memos start again with the next node
     std::map<std::uint32_t, std::unique_ptr<KernelContext>> contexts_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
     std::unordered_map<std::uint64_t, Classes> classes_;

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t max_counted_schedules = 4096; ///< more are only counted when the block is complete
 
+/// An operand has 14 bits in a key; one node adds fewer values than are left below that.
+constexpr int max_block_values = 12'000;
+
 std::int32_t rejected(Reject reason) { return -1 - static_cast<std::int32_t>(reason); }
 
 bool is_in_place(SearchOp const& op) {
@@ -145,6 +148,7 @@ std::int32_t Explorer::block_value(Step const& step) {
     answer = make_value(block.values, {(*block.ops)[step.op], operands, block.loop_word, block.loop, block.pattern,
                                        *block.context, &block});
     block.values.note(key, answer);
+    is_full_ = is_full_ || block.values.size() > max_block_values;
     return answer;
 }
 
@@ -224,6 +228,7 @@ bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {
     if (!referee) {
         smt::Referee::Options options;
         options.pattern = block_.block ? block_.block->splits : kernel_.splits;
+        options.rlimit = 40'000; // proves nearly as much as ten times more
         referee = std::make_unique<smt::Referee>(expressions_, targets_, options);
     }
     auto const before = referee->statistics();

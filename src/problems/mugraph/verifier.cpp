@@ -46,15 +46,23 @@ Sizes real_sizes(Target const& target, Node const& node) {
     return sizes;
 }
 
+std::unique_ptr<verify::DeviceService> make_device(config::Device device) {
+    if (device == config::Device::cpu) return nullptr;
+    auto service = verify::DeviceService::make({});
+    if (service) return std::make_unique<verify::DeviceService>(std::move(*service));
+    if (device == config::Device::automatic) return nullptr;
+    throw base::InputError("'verify.device' = cuda, but {}: say auto or cpu", verify::why_no_device());
+}
+
 } // namespace
 
 Verifier::Verifier(Target const& target, Space const& space, config::VerifyConfig const& verify, std::uint64_t seed)
-    : target_(target), space_(space), options_(verify), seed_(seed), prover_(target.graph),
-      samples_(target.graph, options(1, field::Roots::power, verify.elements)),
+    : target_(target), space_(space), options_(verify), seed_(seed), device_(make_device(verify.device)),
+      prover_(target.graph), samples_(target.graph, options(1, field::Roots::power, verify.elements)),
       whole_(target.graph, options(verify.tests, field::Roots::random_function)), full_flops_(flops_of(target.graph)) {}
 
 verify::CompareOptions Verifier::options(int tests, field::Roots roots, std::int64_t max_elements) const {
-    return {tests, base::hash_combine(seed_, 0x5EC0), roots, max_elements};
+    return {tests, base::hash_combine(seed_, 0x5EC0), roots, max_elements, device_.get()};
 }
 
 bool Verifier::holds_on_second_shape(Node const& node, std::vector<int> const& outputs,

@@ -6,6 +6,7 @@
 #include "espalier/verify/compare.hpp"
 #include "espalier/verify/proof.hpp"
 
+#include <memory>
 #include <unordered_map>
 
 namespace espalier::problems::mugraph {
@@ -17,7 +18,8 @@ struct FormCheck {
 };
 using FormMemo = std::unordered_map<std::uint64_t, FormCheck>;
 
-/// Decides whether complete programs are equal to the one that is searched. Const use is thread safe.
+/// Decides whether complete programs are equal to the one that is searched. Const use is thread safe. Throws InputError
+/// when made if a device is asked for and there is none.
 class Verifier {
 public:
     struct Verdict {
@@ -47,6 +49,8 @@ private:
     Space const& space_;
     config::VerifyConfig options_;
     std::uint64_t seed_;
+    std::unique_ptr<verify::DeviceService>
+        device_; ///< shared by all threads of the node; none: they evaluate themselves
     verify::Prover prover_;
     verify::Reference samples_; ///< the program at its real shape
     verify::Reference whole_;   ///< the same, every element

@@ -127,6 +127,8 @@ config::MugraphConfig tiny(config::Prune prune) {
     auto config = mirage("rmsnorm_linear", {2, 512, 512});
     config.space.max_kernel_ops = 3;
     config.space.max_block_ops = 6;
+    config.space.block_ops = {OpCode::matmul,         OpCode::div,           OpCode::mul, OpCode::accumulate,
+                              OpCode::accumulate_sum, OpCode::accumulate_rms};
     config.prune = prune;
     return config;
 }
@@ -144,6 +146,7 @@ TEST(Pruning, agrees_with_z3_as_referee) {
     auto config = tiny(config::Prune::both);
     config.space.loops = {4};
     config.space.tiles = {16};
+    config.space.max_block_ops = 5;
     auto native = config;
     native.prune = config::Prune::native;
 
