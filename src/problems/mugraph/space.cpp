@@ -135,6 +135,7 @@ Space full_space(SpaceConfig::Setting setting, config::MugraphConfig const& conf
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
     append(space.block_ops, {plain(OpCode::accumulate), plain(OpCode::accumulate_sum), plain(OpCode::accumulate_rms)});
     append(space.unlooped_block_ops, {plain(OpCode::sum), plain(OpCode::rms)});
+    std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
     if (space.graph_kernels > 1) {
         add_sums_to(space.block_ops, OpCode::accumulate_sum_to, config.program);
