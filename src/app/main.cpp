@@ -71,8 +71,12 @@ void add_others(CLI::App& app, Arguments& arguments) {
     show->add_option("run", arguments.show.run, "Run folder")->required();
     show->add_flag("--json", arguments.show.json, "As JSON");
     show->add_flag("--status", arguments.show.status, "One word, and exit with the run's own code (for job scripts)");
-    show->add_option("--top", arguments.show.top, "So many of the best results (10; with --json all)")->type_name("N");
-    show->add_option("--program", arguments.show.program, "One program, by its rank")->type_name("RANK");
+    show->add_option("--top", arguments.show.top, "So many of the best results (10; with --json all)")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->type_name("N");
+    show->add_option("--program", arguments.show.program, "One program, by its rank")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->type_name("RANK");
     show->add_option("--format", arguments.show.format, "Of --program: text, dot, svg, json or yaml")
         ->check(CLI::IsMember({"text", "dot", "svg", "json", "yaml"}))
         ->needs("--program")

@@ -15,7 +15,7 @@ namespace espalier::config {
 struct SpaceConfig {
     enum class Preset { mirage, full };
     enum class Setting { automatic, plain, attention, lora };
-    enum class Schedules { all, best };
+    enum class Schedules { automatic, all, best };
 
     Preset from = Preset::full;
     Setting setting = Setting::automatic;    ///< special cases of the mirage space
@@ -35,7 +35,7 @@ struct SpaceConfig {
     std::optional<bool> liveness;            ///< a tile frees its memory after its last reader; mirage: no
     std::vector<program::OpCode> kernel_ops; ///< besides graph-defined kernels
     std::vector<program::OpCode> block_ops;
-    Schedules schedules = Schedules::all; ///< of an algebraic form: all that are legal, or the cheapest
+    Schedules schedules = Schedules::automatic; ///< of a form: all, or the cheapest; full with 2 graph kernels: best
 
     bool operator==(SpaceConfig const&) const = default;
 };

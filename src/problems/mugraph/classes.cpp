@@ -112,6 +112,57 @@ void combine(Space const& space, std::vector<std::vector<Cut>> const& cuts, Begi
     }
 }
 
+/// With several axes: classes in which an axis, or the loop, splits a dimension in every operand that has it or in
+/// none. One that splits it in some only leaves tiles that never meet again.
+class EvenClasses {
+public:
+    EvenClasses(std::span<SymbolicShape const> operands, std::vector<Begin>& out) : operands_(operands), out_(out) {
+        for (auto const& shape : operands)
+            for (auto const& word : shape)
+                if (!word.is_unit() && !std::ranges::count(words_, word)) words_.push_back(word);
+    }
+    void add(Axes const& axes) {
+        begin_ = {};
+        begin_.count = static_cast<std::uint8_t>(operands_.size());
+        begin_.axes = axes;
+        assign(0, 0);
+    }
+
+private:
+    [[nodiscard]] std::int8_t dim_of(std::size_t operand, program::Word const& word) const {
+        for (int d = 0; d < operands_[operand].rank(); ++d)
+            if (operands_[operand][d] == word) return static_cast<std::int8_t>(d);
+        return -1;
+    }
+    /// `first`: axes of one kind take their dimensions in order, since they could change places.
+    void assign(std::size_t axis, std::size_t first) {
+        if (axis == 3) return add_loops();
+        if (!begin_.axes[axis].is_there()) return assign(axis + 1, first);
+        for (std::size_t w = first; w < words_.size(); ++w) {
+            if (std::ranges::count(taken_, w)) continue;
+            for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].grid[axis] = dim_of(i, words_[w]);
+            taken_.push_back(w);
+            assign(axis + 1, begin_.axes[axis] == generic ? w + 1 : first);
+            taken_.pop_back();
+        }
+        for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].grid[axis] = -1;
+    }
+    void add_loops() {
+        out_.push_back(begin_);
+        for (auto const& word : words_) {
+            for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].loop = dim_of(i, word);
+            out_.push_back(begin_);
+        }
+        for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].loop = -1;
+    }
+
+    std::span<SymbolicShape const> operands_;
+    std::vector<Begin>& out_;
+    std::vector<program::Word> words_;
+    std::vector<std::size_t> taken_;
+    Begin begin_;
+};
+
 std::vector<std::int64_t> divisors(std::int64_t n) {
     std::vector<std::int64_t> out;
     for (std::int64_t d = 1; d * d <= n; ++d)
@@ -219,7 +270,12 @@ private:
 
 std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const> operands) {
     std::vector<Begin> out;
+    EvenClasses even(operands, out);
     for (auto const& axes : grid_kinds(space, operands)) {
+        if (space.grids == GridRule::divisors && space.grid_dims > 1) {
+            even.add(axes);
+            continue;
+        }
         std::vector<std::vector<Cut>> cuts;
         for (auto const& shape : operands) cuts.push_back(cuts_of(space, axes, shape));
         Begin begin;

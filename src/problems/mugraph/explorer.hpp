@@ -20,7 +20,10 @@ struct Setup {
     Space space;
     config::Prune prune = config::Prune::native;
     std::uint64_t seed = 1;
+    config::HardwareConfig const* hardware = nullptr;
     std::size_t memo_bytes = 48u << 20; ///< of one thread; past it memos start again
+    double least_us = 0;                ///< no program can read its inputs and write its outputs faster
+    double launch_us = 0;               ///< of every kernel
 };
 
 /// Counters of the search, by their place in the problem's info; the reasons of `Reject` come after `first_reject`.
@@ -158,6 +161,8 @@ private:
     [[nodiscard]] std::vector<Scheduled> const& schedules_before(Node const& node, int kernel);
     [[nodiscard]] std::vector<Scheduled> extend_schedules(Node const& node, int kernel,
                                                           std::vector<Scheduled> const& before, MemoryCheck check);
+    [[nodiscard]] std::vector<Scheduled> cheapest(Node const& node, int kernel,
+                                                  std::vector<Scheduled> const& list) const;
     [[nodiscard]] std::vector<program::SymbolicShape> operand_shapes(Begin const& begin) const;
     [[nodiscard]] bool operands_fit(Begin const& begin, int kernel, std::span<program::SymbolicShape const> operands,
                                     Sizes const& sizes) const;

@@ -37,6 +37,13 @@ struct Redraw {};
     return node.count;
 }
 
+/// One past the step that ends graph-defined kernel `kernel`.
+[[nodiscard]] inline int end_of_kernel(Node const& node, int kernel) {
+    for (int i = 0; i < node.count; ++i)
+        if (node.steps[static_cast<std::size_t>(i)].kind == Step::Kind::finish && kernel-- == 0) return i + 1;
+    return node.count;
+}
+
 [[nodiscard]] inline std::array<int, 3> joins_of(Step const& finish) {
     return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
 }

@@ -36,6 +36,13 @@ Node child_of(Node const& node, Step const& step) {
     return child;
 }
 
+int launches(Node const& node) {
+    int out = 0;
+    for (auto const& step : node.path())
+        out += step.kind == Step::Kind::kernel_op || step.kind == Step::Kind::begin ? 1 : 0;
+    return out;
+}
+
 /// How many tensors one op can use up more than it makes.
 int reduction_of(std::vector<SearchOp> const& ops) {
     int out = 1;
@@ -117,7 +124,10 @@ void Explorer::expand(Node const& node, search::Children<Node>& children) {
             replay(node);
         }
     }
-    for (auto const& child : children_) children.push(child);
+    for (auto& child : children_) {
+        child.bound_us = static_cast<float>(setup_->least_us + setup_->launch_us * launches(child));
+        children.push(child);
+    }
     take_notes();
 }
 

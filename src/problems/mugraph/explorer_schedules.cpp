@@ -4,6 +4,8 @@
 #include "instantiate.hpp"
 #include "shrink.hpp"
 
+#include "espalier/cost/roofline.hpp"
+
 #include <algorithm>
 
 namespace espalier::problems::mugraph {
@@ -71,9 +73,34 @@ std::vector<Explorer::Scheduled> const& Explorer::schedules_before(Node const& n
 
 std::vector<Explorer::Scheduled> Explorer::schedules_of(Node const& node) {
     auto list = schedules_before(node, 0);
-    for (int kernel = 0; kernel < node.begins; ++kernel)
+    for (int kernel = 0; kernel < node.begins; ++kernel) {
         list = extend_schedules(node, kernel, list, MemoryCheck::whole_block);
+        if (setup_->space.keeps_best_schedule) list = cheapest(node, kernel, list);
+    }
     return list;
+}
+
+/// Of schedules that look alike to all kernels that follow, the cheapest so far. Costs of kernels add up, so the
+/// cheapest whole program is among what is left.
+std::vector<Explorer::Scheduled> Explorer::cheapest(Node const& node, int kernel,
+                                                    std::vector<Scheduled> const& list) const {
+    auto prefix = node;
+    prefix.begins = static_cast<std::uint8_t>(kernel + 1);
+    prefix.count = static_cast<std::uint8_t>(end_of_kernel(node, kernel));
+    std::map<std::uint64_t, std::pair<double, Scheduled>> best;
+    for (auto const& one : list) {
+        std::uint64_t key = 0;
+        for (int i = 0; i < kernel_.tensors.count; ++i)
+            for (auto const size : numbers(kernel_.context->values[kernel_.tensors[i]].shape, one.sizes))
+                key = base::hash_combine(key, static_cast<std::uint64_t>(size));
+        auto const graph = program_of(setup_->target, setup_->space, prefix, one.sizes, {});
+        auto const us = cost::estimate(graph, *setup_->hardware).us;
+        auto const [at, is_new] = best.try_emplace(key, us, one);
+        if (!is_new && us < at->second.first) at->second = {us, one};
+    }
+    std::vector<Scheduled> out;
+    for (auto const& [key, entry] : best) out.push_back(entry.second);
+    return out;
 }
 
 std::optional<Reject> Explorer::why_infeasible(Begin const& begin, int kernel, std::span<SymbolicShape const> operands,

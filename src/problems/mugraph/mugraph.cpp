@@ -11,6 +11,7 @@
 #include "espalier/program/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -46,18 +47,25 @@ void drop_useless_ops(Setup& setup) {
     std::erase_if(setup.space.unlooped_block_ops, is_useless);
 }
 
+/// The largest float that is not above a cost: a bound may not round up.
+float lower_float(double us) {
+    auto const near = static_cast<float>(us);
+    return static_cast<double>(near) > us ? std::nextafter(near, 0.0f) : near;
+}
+
 } // namespace
 
 struct Mugraph::Shared {
+    config::HardwareConfig hardware;
     Setup setup;
     Verifier verifier;
-    config::HardwareConfig hardware;
-    float launch_us = 0;
 
     Shared(config::MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
-        : setup{Target(config.program), make_space(config), config.prune, seed},
-          verifier(setup.target, setup.space, verify, seed), hardware(config.hardware),
-          launch_us(static_cast<float>(std::chrono::duration<double, std::micro>(config.hardware.launch).count())) {
+        : hardware(config.hardware), setup{Target(config.program), make_space(config), config.prune, seed, &hardware},
+          verifier(setup.target, setup.space, verify, seed) {
+        setup.launch_us = cost::lower_bound_us(0, 1, 0, hardware);
+        // a float has 24 bits: the bound of a partial program must not round above the cost of a complete one
+        setup.least_us = 0.999999 * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
         drop_useless_ops(setup);
     }
 };
@@ -128,7 +136,7 @@ void Mugraph::expand(Node const& node, Workspace& workspace, search::Children<No
         child.sizes = schedule.kernels;
         auto const graph =
             program_of(shared_->setup.target, shared_->setup.space, parent, schedule.sizes, *workspace->outputs);
-        child.bound_us = static_cast<float>(cost::estimate(graph, shared_->hardware).us);
+        child.bound_us = lower_float(cost::estimate(graph, shared_->hardware).us);
         if (!shared_->setup.space.keeps_best_schedule)
             children.push(child);
         else if (!best || child.bound_us < best->bound_us)

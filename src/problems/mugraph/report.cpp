@@ -194,7 +194,13 @@ Recheck verify_again(config::MugraphConfig const& config, config::VerifyConfig c
                      search::ResultRecord const& record, std::uint64_t seed, Scope scope) {
     Recheck out;
     auto const reference = program::build(config.program);
-    auto const candidate = graph_of(record);
+    Graph candidate;
+    try {
+        candidate = graph_of(record);
+    } catch (base::InputError const& error) {
+        out.reason = fmt::format("the stored text is damaged: {}", error.what());
+        return out;
+    }
     if (program::canonical_key(candidate) != record.key) {
         out.reason = "the stored text is not the program that was verified";
         return out;

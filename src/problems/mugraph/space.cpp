@@ -147,7 +147,6 @@ Space full_space(SpaceConfig::Setting setting, config::MugraphConfig const& conf
     space.min_blocks = 1;
     space.max_blocks = 65'535;
     space.shared_memory_bytes = static_cast<std::int64_t>(config.hardware.block_shared_memory);
-    space.keeps_best_schedule = false;
     return space;
 }
 
@@ -181,7 +180,9 @@ void apply(Space& space, SpaceConfig const& config) {
     change_ops(space.kernel_ops, config.kernel_ops);
     change_ops(space.block_ops, config.block_ops);
     change_ops(space.unlooped_block_ops, config.block_ops);
-    space.keeps_best_schedule = config.schedules == SpaceConfig::Schedules::best;
+    auto const is_automatic = config.schedules == SpaceConfig::Schedules::automatic;
+    auto const has_many = space.grids == GridRule::divisors && space.graph_kernels > 1;
+    space.keeps_best_schedule = is_automatic ? has_many : config.schedules == SpaceConfig::Schedules::best;
 }
 
 void check(Space const& space) {
