@@ -53,7 +53,7 @@ Space any_space() {
     out.liveness = any_choice();
     out.kernel_ops = any_ops(program::Level::kernel);
     out.block_ops = any_ops(program::Level::block);
-    out.schedules = *rc::gen::element(Space::Schedules::all, Space::Schedules::best);
+    out.schedules = *rc::gen::element(Space::Schedules::automatic, Space::Schedules::all, Space::Schedules::best);
     return out;
 }
 

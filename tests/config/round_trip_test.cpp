@@ -31,7 +31,7 @@ SearchConfig any_search() {
 VerifyConfig any_verify() {
     return {.tests = *rc::gen::inRange(1, 65),
             .prove = *rc::gen::arbitrary<bool>(),
-            .elements = *rc::gen::inRange(0, 1'000'001),
+            .elements = *rc::gen::inRange(1, 1'000'001),
             .device = *rc::gen::element(Device::automatic, Device::cpu, Device::cuda)};
 }
 
@@ -126,7 +126,7 @@ TEST(RoundTrip, every_key_is_written_out) {
                                        "verify:\n"
                                        "  tests: 4\n"
                                        "  prove: true\n"
-                                       "  elements: 32\n"
+                                       "  elements: 16\n"
                                        "  device: auto\n"
                                        "cluster:\n"
                                        "  policy: hybrid\n"

@@ -58,7 +58,8 @@ void Explorer::forget() {
 }
 
 std::size_t Explorer::memory_bytes() const {
-    std::size_t bytes = schedules_.size() * 512 + classes_.size() * 4096;
+    std::size_t bytes = classes_.size() * 4096;
+    for (auto const& [key, list] : schedules_) bytes += list.size() * sizeof(Scheduled);
     for (auto const& [mask, context] : contexts_) bytes += context->values.memory_bytes();
     for (auto const& [key, block] : blocks_)
         bytes += sizeof(Block) + block->values.memory_bytes() + block->schedules.capacity() * sizeof(Sizes);

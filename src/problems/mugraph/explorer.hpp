@@ -1,7 +1,7 @@
 #pragma once
 
 #include "classes.hpp"
-#include "values.hpp"
+#include "states.hpp"
 
 #include "espalier/expr/expressions.hpp"
 #include "espalier/search/problem.hpp"
@@ -28,61 +28,6 @@ struct Setup {
 
 /// Counters of the search, by their place in the problem's info; the reasons of `Reject` come after `first_reject`.
 enum class Count : std::uint8_t { examined, expressions, solver_queries, solver_us, forms_tried, first_reject };
-
-/// The tensors of a graph on the way: numbers of values, and which are read.
-struct Tensors {
-    std::array<int, max_tensors> id{};
-    int count = 0;
-    int inputs = 0;
-    std::uint32_t consumed = 0; ///< a bit a tensor
-
-    void add(int value) { id[static_cast<std::size_t>(count++)] = value; }
-    void consume(Step const& step) {
-        for (int i = 0; i < step.count; ++i) consumed |= 1u << step.in[static_cast<std::size_t>(i)];
-    }
-    [[nodiscard]] int operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
-    [[nodiscard]] bool is_consumed(int i) const { return (consumed >> i & 1u) != 0; }
-    [[nodiscard]] int unconsumed() const { return count - __builtin_popcount(consumed); }
-};
-
-/// All that kernels of one thread know on one shrunk shape: inputs, targets, what ops give.
-struct KernelContext {
-    Sizes sizes{};
-    field::Model model;
-    Values values;
-    std::vector<int> inputs;
-    std::vector<std::uint64_t> targets; ///< prints of the outputs searched for
-};
-
-/// A graph-defined kernel on the way: one class of schedules of certain operands.
-struct Block {
-    Begin begin;
-    int kernel = 0; ///< the how manieth graph-defined one
-    KernelContext* context = nullptr;
-    program::Word loop_word;
-    std::array<std::int64_t, 3> grid{1, 1, 1}; ///< on the shrunk shape
-    std::int64_t loop = 1;
-    expr::Pattern splits;
-    std::uint32_t pattern = 0;
-    std::vector<SearchOp> const* ops = nullptr;
-    Values values;
-    std::vector<Sizes> schedules; ///< whose memory is counted along the way; none: only at the end
-};
-
-struct KernelState {
-    KernelContext* context = nullptr;
-    Tensors tensors;
-    int ops = 0;
-    std::uint64_t last_key = 0;
-    expr::Pattern splits;
-    std::uint32_t pattern = 0;
-};
-struct BlockState {
-    Block* block = nullptr;
-    Tensors tensors;
-    int ops = 0;
-    std::uint64_t last_key = 0;
-};
 
 /// One thread's view of the tree: makes the state that a node stands for, from memos as far as it was seen before.
 class Explorer {
@@ -161,6 +106,8 @@ private:
     [[nodiscard]] std::vector<Scheduled> const& schedules_before(Node const& node, int kernel);
     [[nodiscard]] std::vector<Scheduled> extend_schedules(Node const& node, int kernel,
                                                           std::vector<Scheduled> const& before, MemoryCheck check);
+    [[nodiscard]] std::vector<Scheduled> distinct_for(std::span<program::SymbolicShape const> shapes,
+                                                      std::vector<Scheduled> const& list, std::uint64_t& key) const;
     [[nodiscard]] std::vector<Scheduled> cheapest(Node const& node, int kernel,
                                                   std::vector<Scheduled> const& list) const;
     [[nodiscard]] std::vector<program::SymbolicShape> operand_shapes(Begin const& begin) const;

@@ -57,17 +57,19 @@ std::vector<Explorer::Scheduled> Explorer::extend_schedules(Node const& node, in
     return out;
 }
 
+/// With liveness the memory of a block is known only when it is complete; until then its operands must fit.
 std::vector<Explorer::Scheduled> const& Explorer::schedules_before(Node const& node, int kernel) {
-    std::uint64_t key = 0;
-    if (kernel > 0) {
+    auto const check = setup_->space.has_liveness ? MemoryCheck::operands : MemoryCheck::whole_block;
+    std::uint64_t key = kernel > 0 ? context_key(node, 0) : 0;
+    if (kernel > 0 && check == MemoryCheck::whole_block) {
         int begin = 0;
         while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
-        key = base::hash_combine(context_key(node, 0), steps_hash(node, begin, finish_of(node, begin) + 1));
+        key = base::hash_combine(key, steps_hash(node, begin, finish_of(node, begin) + 1));
     }
     auto const known = schedules_.find(key);
     if (known != schedules_.end()) return known->second;
     auto list = kernel == 0 ? std::vector<Scheduled>{{setup_->target.real_sizes(), {}}}
-                            : extend_schedules(node, 0, schedules_before(node, 0), MemoryCheck::whole_block);
+                            : extend_schedules(node, 0, schedules_before(node, 0), check);
     return schedules_[key] = std::move(list);
 }
 
@@ -142,23 +144,39 @@ bool Explorer::can_shrink(Node const& node, Begin const& begin, std::span<Symbol
     return is_whole(begin, node.begins, operands);
 }
 
+/// Of schedules that give the operands the same sizes, one. `key` becomes that of all these sizes.
+std::vector<Explorer::Scheduled> Explorer::distinct_for(std::span<SymbolicShape const> shapes,
+                                                        std::vector<Scheduled> const& list, std::uint64_t& key) const {
+    std::vector<Scheduled> out;
+    std::vector<std::uint64_t> seen;
+    for (auto const& one : list) {
+        std::uint64_t sizes = 1;
+        for (auto const& shape : shapes)
+            for (auto const size : numbers(shape, one.sizes))
+                sizes = base::hash_combine(sizes, static_cast<std::uint64_t>(size));
+        if (std::ranges::count(seen, sizes)) continue;
+        seen.push_back(sizes);
+        out.push_back(one);
+        key = base::hash_combine(key, sizes);
+    }
+    return out;
+}
+
 Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::uint8_t const> operands) {
     auto const kernel = static_cast<int>(node.begins);
-    auto const& before = schedules_before(node, kernel);
     Begin wanted;
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     auto const shapes = operand_shapes(wanted);
-    std::uint64_t key = base::hash_combine(static_cast<std::uint64_t>(kernel), before.size());
+    std::uint64_t key = static_cast<std::uint64_t>(kernel);
+    for (auto const& shape : shapes) {
+        key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
+        for (auto const& word : shape) key = base::hash_combine(key, word.hash());
+    }
     for (int k = 0; k < kernel; ++k) {
         std::span<Begin const> const earlier(&node.begin[static_cast<std::size_t>(k)], 1);
         key = base::hash_combine(key, base::hash_bytes(std::as_bytes(earlier)));
     }
-    for (auto const& shape : shapes)
-        for (auto const& word : shape) key = base::hash_combine(key, word.hash());
-    for (auto const& shape : shapes) key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
-    if (kernel > 0)
-        for (auto const& one : before)
-            key = base::hash_combine(key, base::hash_bytes(std::as_bytes(std::span(one.sizes))));
+    auto const before = distinct_for(shapes, schedules_before(node, kernel), key);
     auto const [at, is_new] = classes_.try_emplace(key);
     auto& classes = at->second;
     if (!is_new) return classes;

@@ -142,7 +142,7 @@ Space full_space(SpaceConfig::Setting setting, config::MugraphConfig const& conf
         add_sums_to(space.unlooped_block_ops, OpCode::sum_to, config.program);
     }
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
-    space.max_block_ops = 7;
+    space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.min_blocks = 1;
     space.max_blocks = 65'535;

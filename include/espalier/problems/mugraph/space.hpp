@@ -58,8 +58,8 @@ struct Space {
     bool has_self_products = false;   ///< mul(x, x) beside square(x)
     bool keeps_best_schedule = false; ///< of a form and class only
 
-    [[nodiscard]] int block_op_limit(int operands) const {
-        return counts_inputs ? max_block_ops - operands : max_block_ops;
+    [[nodiscard]] int block_op_limit(int inputs) const {
+        return counts_inputs ? max_block_ops - inputs : max_block_ops;
     }
     [[nodiscard]] int kernel_op_limit(int inputs) const {
         return counts_inputs ? max_kernel_ops - inputs : max_kernel_ops;
