@@ -13,7 +13,14 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-constexpr std::uint64_t replays_between_checks = 512;
+/// A node was made because all its ops are legal; they must be so for everybody.
+base::SystemError lost(SearchOp const& op, std::int32_t answer) {
+    return base::SystemError("a partial program that was legal is not any more: {} is refused for reason {} (a bug): "
+                             "please report the experiment",
+                             op.row().name, -1 - answer);
+}
+
+constexpr std::uint64_t replays_between_checks = 512, max_draws = 20;
 
 verify::Tiles random_tensor(std::uint64_t seed, std::uint32_t tensor, program::Shape const& shape, bool has_q) {
     verify::Tiles out{shape, 1, has_q, {}, {}};
@@ -66,28 +73,32 @@ std::size_t Explorer::memory_bytes() const {
     return bytes;
 }
 
+/// Draws again while the program itself divides by zero.
 std::unique_ptr<KernelContext> Explorer::make_context(std::uint32_t unit_dims) {
     auto const& target = setup_->target;
-    auto context = std::make_unique<KernelContext>();
-    context->sizes = first_sizes(target, unit_dims);
-    auto const seed = base::hash_combine(setup_->seed, draw_);
-    context->model = field::make_model(seed, field::Roots::power, target.has_exp);
-    for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
-        Value value;
-        value.shape = target.shapes[i];
-        value.expr = expressions_.leaf(static_cast<int>(i));
-        value.tiles =
-            random_tensor(seed, static_cast<std::uint32_t>(i), numbers(value.shape, context->sizes), target.has_exp);
-        value.print = print_of(value.tiles);
-        value.content = base::hash_combine(1, i);
-        context->inputs.push_back(context->values.add(std::move(value)));
+    for (std::uint64_t draw = 0; draw < max_draws; ++draw) {
+        auto context = std::make_unique<KernelContext>();
+        context->sizes = first_sizes(target, unit_dims);
+        auto const seed = base::hash_combine(setup_->seed, draw);
+        context->model = field::make_model(seed, field::Roots::power, target.has_exp);
+        for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
+            Value value;
+            value.shape = target.shapes[i];
+            value.expr = expressions_.leaf(static_cast<int>(i));
+            value.tiles = random_tensor(seed, static_cast<std::uint32_t>(i), numbers(value.shape, context->sizes),
+                                        target.has_exp);
+            value.print = print_of(value.tiles);
+            value.content = base::hash_combine(1, i);
+            context->inputs.push_back(context->values.add(std::move(value)));
+        }
+        if (set_targets(*context)) return context;
     }
-    set_targets(*context);
-    return context;
+    throw base::InputError("the program divides by zero on {} random inputs in a row: it cannot be verified",
+                           max_draws);
 }
 
-/// Evaluates the program itself on the shrunk shape.
-void Explorer::set_targets(KernelContext& context) {
+/// Evaluates the program itself on the shrunk shape. False if it divides by zero there.
+bool Explorer::set_targets(KernelContext& context) const {
     auto const& graph = setup_->target.graph;
     std::vector<verify::Tiles> tensors;
     for (auto const id : context.inputs) tensors.push_back(context.values[id].tiles);
@@ -96,13 +107,14 @@ void Explorer::set_targets(KernelContext& context) {
         for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
         verify::Tiles out;
         auto const status = verify::evaluate_op(op.code, op.attributes, context.model, operands, 1, out);
-        if (status == verify::OpStatus::zero_divisor) throw Redraw{};
+        if (status == verify::OpStatus::zero_divisor) return false;
         if (status == verify::OpStatus::no_exponent)
             throw base::InputError("the program takes an exponential of an exponential, which cannot be verified in a "
                                    "finite field: leave one of them out");
         tensors.push_back(std::move(out));
     }
     for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[static_cast<std::size_t>(id)]));
+    return true;
 }
 
 KernelContext& Explorer::context_of(Node const& node) {
@@ -114,18 +126,6 @@ KernelContext& Explorer::context_of(Node const& node) {
 void Explorer::replay(Node const& node) {
     if (++replays_ % replays_between_checks == 0 && memory_bytes() > setup_->memo_bytes) is_full_ = true;
     if (std::exchange(is_full_, false)) forget();
-    for (int attempt = 0;; ++attempt) {
-        try {
-            return replay_once(node);
-        } catch (Redraw const&) {
-            ++draw_;
-            forget();
-            if (attempt > 100) throw base::SystemError("a program divides by zero on 100 random inputs in a row");
-        }
-    }
-}
-
-void Explorer::replay_once(Node const& node) {
     block_ = {};
     kernel_ = {};
     kernel_.context = &context_of(node);
@@ -136,7 +136,7 @@ void Explorer::replay_once(Node const& node) {
         auto const& step = node.steps[static_cast<std::size_t>(i)];
         if (step.kind == Step::Kind::kernel_op) {
             auto const id = kernel_value(step);
-            if (id < 0) throw base::SystemError("a partial program that was legal is not any more (a bug)");
+            if (id < 0) throw lost(setup_->space.kernel_ops[step.op], id);
             kernel_.tensors.consume(step);
             kernel_.tensors.add(id);
             kernel_.last_key = key_of(step);
@@ -165,7 +165,7 @@ void Explorer::replay_block(Node const& node, int from, int to) {
     for (int i = from; i < to; ++i) {
         auto const& step = node.steps[static_cast<std::size_t>(i)];
         auto const id = block_value(step);
-        if (id < 0) throw base::SystemError("a partial program that was legal is not any more (a bug)");
+        if (id < 0) throw lost((*block_.block->ops)[step.op], id);
         block_.tensors.consume(step);
         block_.tensors.add(id);
         block_.last_key = key_of(step);
@@ -203,7 +203,8 @@ std::pair<int, int> Explorer::finish(Node const& node, int begin_step, int finis
         value.expr = tile.expr;
         value.content = base::hash_combine(tile.content, key);
         value.tiles = join_tiles(tile.tiles, joins, block.grid);
-        value.print = print_of(value.tiles);
+        value.is_uncertain = tile.is_uncertain;
+        value.print = tile.is_uncertain ? value.content : print_of(value.tiles);
         values.add(std::move(value));
         ++out.second;
     }
@@ -222,7 +223,8 @@ std::optional<std::vector<int>> Explorer::matched_outputs() const {
         for (int i = tensors.inputs; i < tensors.count; ++i) {
             auto const& value = kernel_.context->values[tensors[i]];
             if (tensors.is_consumed(i) || !(value.shape == target.output_shapes[o])) continue;
-            if (value.print != kernel_.context->targets[o] || std::ranges::count(out, i)) continue;
+            auto const may_be_equal = value.is_uncertain || value.print == kernel_.context->targets[o];
+            if (!may_be_equal || std::ranges::count(out, i)) continue;
             out.push_back(i);
             break;
         }

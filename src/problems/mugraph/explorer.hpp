@@ -53,10 +53,9 @@ public:
     [[nodiscard]] std::vector<Scheduled> schedules_of(Node const& node);
 
 private:
-    void replay_once(Node const& node);
     [[nodiscard]] KernelContext& context_of(Node const& node);
     [[nodiscard]] std::unique_ptr<KernelContext> make_context(std::uint32_t unit_dims);
-    void set_targets(KernelContext& context);
+    [[nodiscard]] bool set_targets(KernelContext& context) const;
     void forget();
     [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -73,7 +72,6 @@ private:
     [[nodiscard]] std::int32_t make_value(Values& values, OpInput const& input);
     [[nodiscard]] bool is_useful(program::ExprId expr, std::uint32_t pattern);
     [[nodiscard]] bool is_proved_part(program::ExprId expr, std::uint32_t pattern);
-    [[nodiscard]] std::int32_t reject_zero(std::uint64_t content);
     void fill_bytes(Value& value, Block const& block) const;
 
     void expand_kernel(Node const& node);
@@ -126,7 +124,6 @@ private:
     expr::Expressions expressions_;
     std::vector<program::ExprId> targets_;
     std::unordered_map<std::uint32_t, std::unique_ptr<smt::Referee>> referees_; ///< by pattern of splits
-    std::uint64_t draw_ = 0;
     std::uint64_t replays_ = 0;
     bool is_full_ = false; ///< memos start again with the next node
     std::map<std::uint32_t, std::unique_ptr<KernelContext>> contexts_;
@@ -134,7 +131,6 @@ private:
     std::unordered_map<std::uint64_t, Classes> classes_;
     std::unordered_map<std::uint64_t, std::vector<Scheduled>> schedules_;
     std::unordered_map<std::uint64_t, std::pair<int, int>> finished_; ///< first value and number of outputs
-    std::unordered_map<std::uint64_t, int> zeros_;                    ///< how often a value divided by zero
     std::vector<std::int64_t> memory_;                                ///< of the block state, by schedule
     KernelState kernel_;
     BlockState block_;

@@ -6,9 +6,6 @@
 
 namespace espalier::problems::mugraph {
 
-/// A value was divided by zero: everything is evaluated again on other random inputs.
-struct Redraw {};
-
 /// The order in which ops are appended: by the newest operand, so that every graph is made exactly once.
 [[nodiscard]] inline std::uint64_t key_of(Step const& step) {
     std::uint64_t newest = 0, rest = 0;

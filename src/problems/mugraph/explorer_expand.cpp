@@ -108,22 +108,13 @@ int Explorer::kernel_op_limit() const { return setup_->space.kernel_op_limit(ker
 int Explorer::graph_kernels_left(Node const& node) const { return setup_->space.graph_kernels - node.begins; }
 
 void Explorer::expand(Node const& node, search::Children<Node>& children) {
-    for (bool is_done = false; !is_done;) {
-        children_.clear();
-        rejected_.fill(0);
-        examined_ = 0;
-        try {
-            if (is_in_block())
-                expand_block(node);
-            else
-                expand_kernel(node);
-            is_done = true;
-        } catch (Redraw const&) {
-            ++draw_;
-            forget();
-            replay(node);
-        }
-    }
+    children_.clear();
+    rejected_.fill(0);
+    examined_ = 0;
+    if (is_in_block())
+        expand_block(node);
+    else
+        expand_kernel(node);
     for (auto& child : children_) {
         child.bound_us = static_cast<float>(setup_->least_us + setup_->launch_us * launches(child));
         children.push(child);

@@ -22,6 +22,17 @@ constexpr int max_block_values = 12'000;
 
 std::int32_t rejected(Reject reason) { return -1 - static_cast<std::int32_t>(reason); }
 
+/// Stands for values that could not be computed; what is made of them is as uncertain as they are.
+verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const& sizes, std::int64_t steps) {
+    verify::Tiles out;
+    out.shape = numbers(value.shape, sizes);
+    out.batch = operand.batch / steps;
+    out.has_q = operand.has_q;
+    out.p.assign(static_cast<std::size_t>(out.batch * program::element_count(out.shape)), 1);
+    if (out.has_q) out.q = out.p;
+    return out;
+}
+
 bool is_in_place(SearchOp const& op) {
     return (program::is_pointwise(op.row()) && op.row().inputs == 1) || op.code == program::OpCode::accumulate;
 }
@@ -84,9 +95,10 @@ std::unique_ptr<Block> Explorer::make_block(Node const& node, int kernel) {
         value.shape = target.tile(whole.shape, begin, kernel, i);
         value.expr = whole.expr;
         value.is_after_loop = is_after;
+        value.is_uncertain = whole.is_uncertain;
         value.tiles = cut_tiles(whole.tiles, cut, block->grid, block->loop);
-        value.print = base::hash_combine(print_of(value.tiles), is_after);
         value.content = base::hash_combine(whole.content, static_cast<std::uint64_t>(i));
+        value.print = base::hash_combine(whole.is_uncertain ? value.content : print_of(value.tiles), is_after);
         fill_bytes(value, *block);
         block->values.add(std::move(value));
     }
@@ -208,19 +220,16 @@ std::int32_t Explorer::make_value(Values& values, OpInput const& input) {
     auto const status = verify::evaluate_op(input.op.code, attributes, input.context.model, std::span(tiles.data(), n),
                                             input.loop, value.tiles);
     if (status == verify::OpStatus::no_exponent) return rejected(Reject::undefined);
-    if (status == verify::OpStatus::zero_divisor) return reject_zero(content);
+    value.is_uncertain = status == verify::OpStatus::zero_divisor;
+    if (value.is_uncertain)
+        value.tiles = ones(value, *tiles[0], input.context.sizes, program::is_accumulator(row) ? input.loop : 1);
+    for (auto const id : input.operands) value.is_uncertain = value.is_uncertain || values[id].is_uncertain;
     value.content = content;
-    value.print = print_of(value.tiles);
+    value.print = value.is_uncertain ? content : print_of(value.tiles);
     if (input.block) value.print = base::hash_combine(value.print, value.is_after_loop);
     value.takes_memory = !is_in_place(input.op);
     if (input.block) fill_bytes(value, *input.block);
     return values.add(std::move(value));
-}
-
-/// Three draws in a row that divide by zero: the divisor is zero whatever the inputs.
-std::int32_t Explorer::reject_zero(std::uint64_t content) {
-    if (++zeros_[content] < 3) throw Redraw{};
-    return rejected(Reject::undefined);
 }
 
 bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {

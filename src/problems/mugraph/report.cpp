@@ -70,7 +70,7 @@ struct Reason {
 constexpr std::array<Reason, 10> reasons{{{"shape", "operands do not fit"},
                                           {"loop side", "one operand in the loop, one after it"},
                                           {"expression", "no part of the program searched for"},
-                                          {"undefined", "an exponential of an exponential, or a division by zero"},
+                                          {"undefined", "an exponential of an exponential"},
                                           {"equal value", "there already"},
                                           {"unconsumed", "more tensors than the ops left can use up"},
                                           {"memory", "too much shared memory (space.shared_memory)"},

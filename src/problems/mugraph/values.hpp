@@ -15,7 +15,7 @@ enum class Reject : std::uint8_t {
     shape,       ///< operands do not fit
     loop_side,   ///< one in the loop, one after it
     expression,  ///< no part of the program
-    undefined,   ///< an exponential of an exponential, or a division by zero
+    undefined,   ///< an exponential of an exponential
     equal_value, ///< is there already
     unconsumed,  ///< more tensors than the remaining ops can use up
     memory,      ///< shared memory
@@ -30,6 +30,7 @@ struct Value {
     program::SymbolicShape shape;
     program::ExprId expr;
     bool is_after_loop = false;
+    bool is_uncertain = false; ///< something was divided by zero on the way: the values say nothing
     bool takes_memory = true;  ///< Mirage's rule: results of unary ops and plain accumulators do not
     std::uint64_t print = 0;   ///< of values, shape and loop side
     std::uint64_t content = 0; ///< of how it is made

@@ -108,7 +108,10 @@ Verifier::Verdict Verifier::verify(Node const& node, Explorer& explorer, FormMem
     auto const outputs = explorer.matched_outputs();
     if (!outputs) return out;
     auto const& form = check_form(path, *outputs, explorer, forms);
-    if (!form.holds_with_roots) return out;
+    if (!form.holds_with_roots) {
+        out.is_decided = form.functions.verdict == verify::Verdict::different;
+        return out;
+    }
     auto const plain = program_of(target_, space_, path, real_sizes(target_, node), *outputs);
     out.graph = plain;
     for (auto& body : out.graph.bodies) body = program::with_thread_graphs(body);
