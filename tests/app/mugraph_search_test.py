@@ -138,7 +138,7 @@ class NothingFound(Case):
         text = self.expect_nothing("builtin: qknorm_gqa, batch: 1, heads: 8, kv_heads: 2, queries: 64, keys: 4096, head_dim: 64",
                                    "{from: mirage, setting: attention}")
 
-        self.assertRegex(text, rf"nothing found: most of the .* ended as '{self.largest_reason(text)}'")
+        self.assertRegex(text, rf"nothing found so far: most of the .* ended as '{self.largest_reason(text)}'")
 
     def test_limits_of_one_op_find_nothing_and_the_message_names_the_limits(self):
         text = self.expect_nothing("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144", "{from: full, max_kernel_ops: 1, max_block_ops: 1}")

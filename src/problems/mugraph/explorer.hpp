@@ -104,8 +104,9 @@ private:
     [[nodiscard]] std::vector<Scheduled> const& schedules_before(Node const& node, int kernel);
     [[nodiscard]] std::vector<Scheduled> extend_schedules(Node const& node, int kernel,
                                                           std::vector<Scheduled> const& before, MemoryCheck check);
+    [[nodiscard]] std::uint64_t schedules_key(Node const& node, int kernel) const;
     [[nodiscard]] std::vector<Scheduled> distinct_for(std::span<program::SymbolicShape const> shapes,
-                                                      std::vector<Scheduled> const& list, std::uint64_t& key) const;
+                                                      std::vector<Scheduled> const& list) const;
     [[nodiscard]] std::vector<Scheduled> cheapest(Node const& node, int kernel,
                                                   std::vector<Scheduled> const& list) const;
     [[nodiscard]] std::vector<program::SymbolicShape> operand_shapes(Begin const& begin) const;

@@ -12,6 +12,10 @@ namespace espalier::problems::mugraph {
 
 using program::SymbolicShape;
 
+namespace {
+constexpr std::size_t max_schedule_lists = 8;
+} // namespace
+
 std::vector<SymbolicShape> Explorer::operand_shapes(Begin const& begin) const {
     std::vector<SymbolicShape> out;
     for (std::size_t i = 0; i < begin.count; ++i)
@@ -57,19 +61,25 @@ std::vector<Explorer::Scheduled> Explorer::extend_schedules(Node const& node, in
     return out;
 }
 
-/// With liveness the memory of a block is known only when it is complete; until then its operands must fit.
+/// What the schedules of all kernels before one depend on. With liveness the memory of a block is known only when it is
+/// complete; until then its operands must fit, and its ops have no say.
+std::uint64_t Explorer::schedules_key(Node const& node, int kernel) const {
+    if (kernel == 0) return 0;
+    auto const key = context_key(node, 0);
+    if (setup_->space.has_liveness) return key;
+    int begin = 0;
+    while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
+    return base::hash_combine(key, steps_hash(node, begin, finish_of(node, begin) + 1));
+}
+
 std::vector<Explorer::Scheduled> const& Explorer::schedules_before(Node const& node, int kernel) {
-    auto const check = setup_->space.has_liveness ? MemoryCheck::operands : MemoryCheck::whole_block;
-    std::uint64_t key = kernel > 0 ? context_key(node, 0) : 0;
-    if (kernel > 0 && check == MemoryCheck::whole_block) {
-        int begin = 0;
-        while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
-        key = base::hash_combine(key, steps_hash(node, begin, finish_of(node, begin) + 1));
-    }
+    auto const key = schedules_key(node, kernel);
     auto const known = schedules_.find(key);
     if (known != schedules_.end()) return known->second;
+    auto const check = setup_->space.has_liveness ? MemoryCheck::operands : MemoryCheck::whole_block;
     auto list = kernel == 0 ? std::vector<Scheduled>{{setup_->target.real_sizes(), {}}}
                             : extend_schedules(node, 0, schedules_before(node, 0), check);
+    if (schedules_.size() >= max_schedule_lists) schedules_.clear(); // they are long, and one after the other is needed
     return schedules_[key] = std::move(list);
 }
 
@@ -144,9 +154,9 @@ bool Explorer::can_shrink(Node const& node, Begin const& begin, std::span<Symbol
     return is_whole(begin, node.begins, operands);
 }
 
-/// Of schedules that give the operands the same sizes, one. `key` becomes that of all these sizes.
+/// Of schedules that give the operands the same sizes, one.
 std::vector<Explorer::Scheduled> Explorer::distinct_for(std::span<SymbolicShape const> shapes,
-                                                        std::vector<Scheduled> const& list, std::uint64_t& key) const {
+                                                        std::vector<Scheduled> const& list) const {
     std::vector<Scheduled> out;
     std::vector<std::uint64_t> seen;
     for (auto const& one : list) {
@@ -157,7 +167,6 @@ std::vector<Explorer::Scheduled> Explorer::distinct_for(std::span<SymbolicShape 
         if (std::ranges::count(seen, sizes)) continue;
         seen.push_back(sizes);
         out.push_back(one);
-        key = base::hash_combine(key, sizes);
     }
     return out;
 }
@@ -167,19 +176,15 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
     Begin wanted;
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     auto const shapes = operand_shapes(wanted);
-    std::uint64_t key = static_cast<std::uint64_t>(kernel);
+    std::uint64_t key = schedules_key(node, kernel);
     for (auto const& shape : shapes) {
         key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     }
-    for (int k = 0; k < kernel; ++k) {
-        std::span<Begin const> const earlier(&node.begin[static_cast<std::size_t>(k)], 1);
-        key = base::hash_combine(key, base::hash_bytes(std::as_bytes(earlier)));
-    }
-    auto const before = distinct_for(shapes, schedules_before(node, kernel), key);
     auto const [at, is_new] = classes_.try_emplace(key);
     auto& classes = at->second;
     if (!is_new) return classes;
+    auto const before = distinct_for(shapes, schedules_before(node, kernel));
     for (auto const& begin : classes_of(setup_->space, shapes)) {
         auto why = why_infeasible(begin, kernel, shapes, before);
         if (!why && !can_shrink(node, begin, shapes)) why = Reject::no_grid;

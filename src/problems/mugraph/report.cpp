@@ -84,7 +84,7 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
     return fmt::format(
-        "  nothing found: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
+        "  nothing found so far: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
         "space.max_kernel_ops, space.max_graph_kernels) or space: full may help\n",
         base::grouped(examined), most->name, most->meaning);
 }
