@@ -57,7 +57,7 @@ Space any_space() {
     return out;
 }
 
-double any_tera() { return *rc::gen::inRange(1, 1 << 30) / 1024.0; }
+double any_tera() { return *rc::gen::inRange(1, 1 << 29) / 1024.0; }
 std::uint64_t any_rate() { return *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000'000'000); }
 
 HardwareConfig any_hardware() {
