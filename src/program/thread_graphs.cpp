@@ -90,7 +90,7 @@ public:
                     ops.push_back(static_cast<std::size_t>(maker));
             }
         std::ranges::sort(ops);
-        ops.erase(std::ranges::unique(ops).begin(), ops.end());
+        ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
         return ops;
     }
 
