@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace espalier::config::testing {
 namespace {
@@ -46,7 +47,7 @@ protected:
         return "";
     }
 
-    fs::path folder_ = fs::path(::testing::TempDir()) / "espalier_hardware_test";
+    fs::path folder_ = fs::path(::testing::TempDir()) / ("espalier_hardware_test_" + std::to_string(getpid()));
 };
 using HardwareFiles = Folder;
 
