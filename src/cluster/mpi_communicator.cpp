@@ -21,6 +21,8 @@ constexpr int message_tag = 1;
 class MpiCommunicator final : public Communicator {
 public:
     MpiCommunicator() {
+        // UCX would fetch large messages out of the memory of the sender, and ends this process if that was killed
+        setenv("UCX_RNDV_THRESH", "inf", 0);
         int provided = 0;
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
         if (provided < MPI_THREAD_FUNNELED)
@@ -52,16 +54,23 @@ public:
         MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to.value, message_tag, comm_,
                   &sending.request);
     }
+    /// Never waits for the rest of a message: a large one whose sender was killed would never come.
     [[nodiscard]] std::optional<Incoming> receive() override {
-        int has_message = 0;
-        MPI_Status status;
-        MPI_Iprobe(MPI_ANY_SOURCE, message_tag, comm_, &has_message, &status);
-        if (has_message == 0) return std::nullopt;
-        int size = 0;
-        MPI_Get_count(&status, MPI_BYTE, &size);
-        Incoming incoming{base::Rank{status.MPI_SOURCE}, base::Bytes(static_cast<std::size_t>(size))};
-        MPI_Recv(incoming.bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, message_tag, comm_, MPI_STATUS_IGNORE);
-        return incoming;
+        start_receives();
+        std::vector<int> waiting; // a later message of such a rank must not overtake
+        for (auto at = arriving_.begin(); at != arriving_.end(); ++at) {
+            if (std::ranges::count(waiting, at->incoming.from.value)) continue;
+            int is_done = 0;
+            MPI_Test(&at->request, &is_done, MPI_STATUS_IGNORE);
+            if (is_done == 0) {
+                waiting.push_back(at->incoming.from.value);
+                continue;
+            }
+            auto incoming = std::move(at->incoming);
+            arriving_.erase(at);
+            return incoming;
+        }
+        return std::nullopt;
     }
     void finish() override {
         for (auto& sending : in_flight_) MPI_Wait(&sending.request, MPI_STATUS_IGNORE);
@@ -82,6 +91,24 @@ private:
     };
     static constexpr std::size_t host_length = 64;
 
+    /// Of a message whose beginning has come.
+    struct Arriving {
+        Incoming incoming;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    void start_receives() {
+        for (;;) {
+            int has_message = 0, size = 0;
+            MPI_Message message;
+            MPI_Status status;
+            MPI_Improbe(MPI_ANY_SOURCE, message_tag, comm_, &has_message, &message, &status);
+            if (has_message == 0) return;
+            MPI_Get_count(&status, MPI_BYTE, &size);
+            auto& arriving = arriving_.emplace_back();
+            arriving.incoming = {base::Rank{status.MPI_SOURCE}, base::Bytes(static_cast<std::size_t>(size))};
+            MPI_Imrecv(arriving.incoming.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
+        }
+    }
     void forget_sent() {
         in_flight_.remove_if([](Sending& sending) {
             int is_done = 0;
@@ -111,6 +138,7 @@ private:
     int ranks_sharing_cores_ = 1;
     std::vector<std::string> hosts_;
     std::list<Sending> in_flight_;
+    std::list<Arriving> arriving_;
 };
 
 bool has_variable(char const* name) { return std::getenv(name) != nullptr; }
