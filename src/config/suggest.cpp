@@ -1,41 +1,14 @@
 #include "suggest.hpp"
 
+#include "espalier/base/suggest.hpp"
+
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cctype>
-
 namespace espalier::config {
-namespace {
-
-bool is_same_letter(char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-    for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i)
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            auto const replaced = d[i - 1][j - 1] + (is_same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
-            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replaced});
-            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]))
-                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[a.size()][b.size()];
-}
-
-} // namespace
 
 std::string did_you_mean(std::string_view word, std::vector<std::string> const& words) {
-    constexpr std::size_t longest = 64; // a longer word is no typing error, and its distance would be slow
-    if (words.empty() || word.size() > longest) return "";
-    auto const distance = [&](std::string const& other) { return edit_distance(word, other); };
-    auto const best = std::ranges::min_element(words, {}, distance);
-    auto const is_near = distance(*best) <= std::max(word.size(), best->size()) / 3;
-    return is_near ? fmt::format("; did you mean '{}'?", *best) : "";
+    auto const near = base::near_word(word, words);
+    return near ? fmt::format("; did you mean '{}'?", *near) : "";
 }
 
 std::string list_text(std::vector<std::string> const& words) {
