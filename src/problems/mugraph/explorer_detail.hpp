@@ -7,24 +7,18 @@
 namespace espalier::problems::mugraph {
 
 /// The order in which ops are appended: by the newest operand, so that every graph is made exactly once.
-[[nodiscard]] inline std::uint64_t key_of(Step const& step) {
+[[nodiscard]] inline std::uint64_t order_key(std::span<std::uint8_t const> operands, std::uint8_t op) {
     std::uint64_t newest = 0, rest = 0;
-    for (int i = 0; i < step.count; ++i) {
-        auto const in = step.in[static_cast<std::size_t>(i)];
+    for (auto const in : operands) {
         newest = newest > in ? newest : in;
         rest = rest << 8 | (in + 1u);
     }
-    return (newest + 1) << 48 | static_cast<std::uint64_t>(step.op) << 40 | rest;
+    return (newest + 1) << 48 | static_cast<std::uint64_t>(op) << 40 | rest;
 }
+[[nodiscard]] inline std::uint64_t key_of(Step const& step) { return order_key({step.in.data(), step.count}, step.op); }
 /// A graph-defined kernel comes after all ops on the same operands.
 [[nodiscard]] inline std::uint64_t key_of(Begin const& begin) {
-    std::uint64_t newest = 0, rest = 0;
-    for (int i = 0; i < begin.count; ++i) {
-        auto const in = begin.operands[static_cast<std::size_t>(i)];
-        newest = newest > in ? newest : in;
-        rest = rest << 8 | (in + 1u);
-    }
-    return (newest + 1) << 48 | 0xFFull << 40 | rest;
+    return order_key({begin.operands.data(), begin.count}, 0xFF);
 }
 
 /// The step that ends the graph-defined kernel that begins at `begin`, or the end of the node.

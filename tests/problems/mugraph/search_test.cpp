@@ -1,5 +1,8 @@
 #include "programs.hpp"
 
+#include "espalier/config/load.hpp"
+#include "espalier/program/json.hpp"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -173,6 +176,15 @@ TEST(Results, texts_and_keys_belong_together) {
     ASSERT_FALSE(walk.results.empty());
     for (auto const& result : walk.results)
         EXPECT_EQ(program::canonical_key(program::parse_text(result.text, "result")), result.key);
+}
+
+TEST(Results, programs_read_back_from_text_and_yaml_are_the_same) {
+    for (auto const& graph : programs_of(search(mirage("gqa", {2, 16, 1, 16, 1024, 64})))) {
+        auto const yaml = program::from_json(config::parse_yaml_to_json(program::to_yaml(graph), "program.yaml"));
+
+        EXPECT_EQ(yaml, graph) << program::to_yaml(graph);
+        EXPECT_EQ(program::parse_text(program::to_text(graph), "program.txt"), graph);
+    }
 }
 
 } // namespace
