@@ -9,7 +9,6 @@
 // --policies: the three policies on a named tree; ranks of --cores threads, as many as the workers need.
 
 #include "bench.hpp"
-#include "virtual_team.hpp"
 
 #include "espalier/base/system.hpp"
 #include "espalier/base/units.hpp"
@@ -153,12 +152,12 @@ Layout layout_of(PolicyKind kind, int workers, int cores) {
 }
 
 Measured run_policy(problems::uts::Uts const& tree, PolicyKind kind, Layout layout, std::int64_t node_ns) {
-    TeamProblem const problem(tree, layout.threads);
-    return run(problem, {.ranks = layout.ranks, .cluster = {.policy = kind}, .node_ns = node_ns});
+    return run(*search::erase(tree),
+               {.ranks = layout.ranks, .threads = layout.threads, .cluster = {.policy = kind}, .node_ns = node_ns});
 }
 
 /// Makespan over the ideal: 1 if all workers work all the time.
-double over_ideal(Measured const& m, Layout layout) { return 1 / (m.report.efficiency / layout.threads); }
+double over_ideal(Measured const& m) { return 1 / m.report.efficiency; }
 
 base::Json measure_policy(Arguments const& arguments, NamedPolicy const& policy, int workers) {
     auto const tree = arguments.text("--tree", "T3");
@@ -173,7 +172,7 @@ base::Json measure_policy(Arguments const& arguments, NamedPolicy const& policy,
             {"node_us", node_us},
             {"nodes", measured.report.state.counts.nodes},
             {"makespan_s", 1e-9 * static_cast<double>(measured.report.makespan_ns)},
-            {"over_ideal", over_ideal(measured, layout)},
+            {"over_ideal", over_ideal(measured)},
             {"host_cpu_s", measured.host_s}};
 }
 

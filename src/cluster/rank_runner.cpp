@@ -14,11 +14,12 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t second = 1'000'000'000;
 
-store::ShardInfo shard_info(Communicator const& comm, int threads) {
+store::ShardInfo shard_info(Communicator const& comm, int threads, std::int64_t start_ns) {
     return {.rank = comm.rank().value,
             .threads = threads,
             .host = base::host_name(),
-            .wall_minus_steady_ns = base::wall_ns() - base::steady_ns()};
+            .wall_minus_steady_ns = base::wall_ns() - base::steady_ns(),
+            .start_ns = start_ns};
 }
 
 } // namespace
@@ -47,7 +48,8 @@ RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& o
 void RankRunner::open_shard() {
     auto const file = options_.folder / store::trace_shard_name(options_.segment, comm_.rank().value);
     try {
-        shard_ = std::make_unique<store::TraceShard>(file, shard_info(comm_, options_.threads));
+        shard_ = std::make_unique<store::TraceShard>(file, shard_info(comm_, options_.threads, start_ns_),
+                                                     search::outcome_names(problem_.info()));
     } catch (base::SystemError const& error) {
         base::log::warn("this rank leaves no trace: {}", error.what());
     }
@@ -92,26 +94,31 @@ bool RankRunner::receive_all(std::int64_t now_ns) {
     bool has_received = false;
     while (auto incoming = comm_.receive()) {
         has_received = true;
+        auto const start = base::steady_ns();
         auto const message = decode(incoming->bytes);
-        record({.start_ns = base::steady_ns(),
+        agent_->on_message(incoming->from, message, now_ns);
+        record({.start_ns = start,
+                .duration_ns = base::steady_ns() - start,
                 .id = message.header.sequence,
                 .bytes = static_cast<std::uint32_t>(incoming->bytes.size()),
                 .peer = incoming->from.value,
                 .kind = trace::Kind::receive});
-        agent_->on_message(incoming->from, message, now_ns);
     }
     return has_received;
 }
 
 void RankRunner::send_all() {
     for (auto const& outgoing : agent_->take_outgoing()) {
+        auto const start = base::steady_ns();
         auto bytes = encode(outgoing.message);
-        record({.start_ns = base::steady_ns(),
+        auto const size = static_cast<std::uint32_t>(bytes.size());
+        comm_.send(outgoing.to, std::move(bytes));
+        record({.start_ns = start,
+                .duration_ns = base::steady_ns() - start,
                 .id = outgoing.message.header.sequence,
-                .bytes = static_cast<std::uint32_t>(bytes.size()),
+                .bytes = size,
                 .peer = outgoing.to.value,
                 .kind = trace::Kind::send});
-        comm_.send(outgoing.to, std::move(bytes));
     }
 }
 
@@ -225,6 +232,7 @@ void RankRunner::write_trace(trace::Drain what) {
     try {
         shard_->set_clock_offset(agent_->worker().clock_offset_ns());
         shard_->append(events);
+        shard_->set_outcomes(pool_->outcome_ns());
         trace_events_ = shard_->events();
     } catch (base::SystemError const& error) {
         base::log::warn("the trace of this rank ends here: {}", error.what());

@@ -49,7 +49,8 @@ public:
             if (fault.silent_ns == 0) rank(fault.rank).dies_ns = fault.at_ns;
         conductor_ = std::make_unique<Conductor>(
             problem, *ranks_[0].agent->top(), journal,
-            Conductor::Options{options.cluster, options.limits, static_cast<std::size_t>(options.ranks)});
+            Conductor::Options{options.cluster, options.limits,
+                               static_cast<std::size_t>(options.ranks) * static_cast<std::size_t>(options.threads)});
     }
 
     SimulationReport run(std::optional<RunState> resumed) {
@@ -68,7 +69,11 @@ public:
 
 private:
     SimulatedRank make_rank(Rank self) {
-        SimulatedRank r{.worker = problem_.make_virtual_worker(options_.node_ns)};
+        SimulatedRank r{.worker =
+                            problem_.make_virtual_worker({.threads = options_.threads,
+                                                          .is_stealing = options_.cluster.policy != PolicyKind::fixed,
+                                                          .node_ns = options_.node_ns,
+                                                          .slowdown = options_.slowdown})};
         r.agent = std::make_unique<Agent>(
             problem_.info(), *r.worker,
             Agent::Options{self, {options_.ranks, options_.cluster.group}, options_.cluster, "sim"}, Link::EmitSink{},
@@ -140,11 +145,7 @@ private:
     /// The next time at which the rank may have something to say by itself.
     void schedule_wake(SimulatedRank& r, std::int64_t now_ns) {
         auto wake = r.agent->next_wake_ns();
-        auto const status = r.worker->status();
-        if (!status.is_dry) {
-            auto const until_low = r.worker->earliest_dry_ns() - 2 * options_.node_ns;
-            wake = std::min(wake, std::max(until_low, r.worker->node_end_ns()));
-        }
+        if (!r.worker->status().is_dry) wake = std::min(wake, r.worker->next_look_ns());
         if (&r == ranks_.data()) wake = std::min(wake, now_ns + 100'000'000); // the conductor's limits
         r.wake_ns = std::max(wake, now_ns + 100'000);
         events_.push({.at_ns = r.wake_ns, .order = ++order_, .rank = static_cast<std::int32_t>(&r - ranks_.data())});
@@ -156,8 +157,9 @@ private:
                                 .messages = messages_,
                                 .bytes = bytes_,
                                 .lost_ranks = ranks_[0].agent->top()->lost()};
-        auto const work_ns = static_cast<double>(report.state.counts.nodes) * static_cast<double>(options_.node_ns);
-        report.efficiency = work_ns / (static_cast<double>(now_ns_) * options_.ranks);
+        for (auto const& r : ranks_) report.useful_ns += r.worker->useful_ns();
+        report.efficiency =
+            static_cast<double>(report.useful_ns) / (static_cast<double>(now_ns_) * options_.ranks * options_.threads);
         report.master_load =
             static_cast<double>(ranks_[0].busy_ns) / static_cast<double>(std::max<std::int64_t>(now_ns_, 1));
         return report;

@@ -39,4 +39,10 @@ PhaseTimes& PhaseTimes::operator+=(PhaseTimes const& other) {
     return *this;
 }
 
+std::vector<std::string> outcome_names(ProblemInfo const& info) {
+    std::vector<std::string> names{"expand", "candidate"};
+    names.insert(names.end(), info.reasons.begin(), info.reasons.end());
+    return names;
+}
+
 } // namespace espalier::search

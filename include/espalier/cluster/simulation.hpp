@@ -15,9 +15,11 @@ struct SimulatedFault {
 
 struct SimulationOptions {
     int ranks = 1;
+    int threads = 1; ///< working threads a rank
     ClusterOptions cluster;
     Limits limits;
-    std::int64_t node_ns = 10'000'000; ///< cost of a node
+    std::int64_t node_ns = 10'000'000; ///< cost of a node, unless the problem says it
+    double slowdown = 1;               ///< of every node: threads share cores
     std::int64_t latency_ns = 2'000;
     std::int64_t message_ns = 5'000; ///< of the communicating thread, at the sender and at the receiver
     double ns_per_byte = 1;
@@ -28,15 +30,16 @@ struct SimulationReport {
     search::StopReason reason = search::StopReason::error;
     RunState state;
     std::int64_t makespan_ns = 0;
-    double efficiency = 0; ///< work / (ranks x makespan)
+    std::int64_t useful_ns = 0; ///< of all workers, on nodes
+    double efficiency = 0;      ///< useful time / (workers x makespan)
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     double master_load = 0; ///< share of the time that rank 0's communicating thread was busy
     int lost_ranks = 0;
 };
 
-/// Any number of ranks with one worker each, in one thread and in virtual time: the same Agent, Hub, Link and Conductor
-/// as a real run, real nodes of the problem, but time is counted and not spent. Deterministic.
+/// Any number of ranks in one thread and in virtual time: the same Agent, Hub, Link and Conductor as a real run, real
+/// nodes of the problem, but time is counted and not spent. Deterministic.
 [[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options);
 /// The same, with checkpoints in a journal, from the beginning or from an earlier state.
 [[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options,

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] virtual Seeding seed(PackedNodes const& roots, SeedRule rule) const = 0;
     /// The pool refers to this problem.
     [[nodiscard]] virtual std::unique_ptr<ThreadedPool> make_pool(PoolOptions const& options) const = 0;
-    [[nodiscard]] virtual std::unique_ptr<VirtualWorker> make_virtual_worker(std::int64_t node_ns) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<VirtualWorker> make_virtual_worker(VirtualOptions const& options) const = 0;
 };
 
 /// Makes an AnyProblem of a SearchProblem.
@@ -49,8 +49,8 @@ public:
     [[nodiscard]] std::unique_ptr<ThreadedPool> make_pool(PoolOptions const& options) const override {
         return std::make_unique<TaskPool<P>>(problem_, options);
     }
-    [[nodiscard]] std::unique_ptr<VirtualWorker> make_virtual_worker(std::int64_t node_ns) const override {
-        return std::make_unique<VirtualPool<P>>(problem_, node_ns);
+    [[nodiscard]] std::unique_ptr<VirtualWorker> make_virtual_worker(VirtualOptions const& options) const override {
+        return std::make_unique<VirtualPool<P>>(problem_, options);
     }
 
 private:

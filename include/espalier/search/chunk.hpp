@@ -19,6 +19,9 @@ template <SearchProblem P>
     return info;
 }
 
+/// What became of a node when it was visited, as an index: expanded, a candidate, or pruned for reason i - 2.
+inline constexpr std::size_t expanded_outcome = 0, candidate_outcome = 1, first_prune_outcome = 2;
+
 /// A piece of work that one thread does privately, for about a millisecond: nodes taken, and all that came out of them.
 /// Nothing in it counts until it is settled in a ledger.
 template <SearchProblem P>
@@ -29,8 +32,9 @@ public:
     Chunk(P const& problem, ProblemInfo const& info)
         : notes(info.counters), problem_(&problem), funnel_(info.reasons.size(), 0) {}
 
-    /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now.
-    void visit(Node const& node, typename P::Workspace& workspace, double incumbent) {
+    /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now. Returns what
+    /// became of it.
+    std::size_t visit(Node const& node, typename P::Workspace& workspace, double incumbent) {
         if constexpr (Bounded<P>) {
             if (problem_->bound(node) > incumbent) return count_prune(funnel_.size() - 1);
         }
@@ -38,8 +42,9 @@ public:
         if (assessment.action == Assessment::Action::expand) return expand(node, workspace);
         if (assessment.action == Assessment::Action::prune) return count_prune(assessment.reason.value);
         candidates.push_back(node);
+        return candidate_outcome;
     }
-    void expand(Node const& node, typename P::Workspace& workspace) {
+    std::size_t expand(Node const& node, typename P::Workspace& workspace) {
         ++nodes_;
         if constexpr (Prioritized<P>) {
             Children<Node> children(children_);
@@ -50,12 +55,14 @@ public:
             Children<Node> children(stack_);
             problem_->expand(node, workspace, children);
         }
+        return expanded_outcome;
     }
-    void count_prune(std::size_t reason) {
+    std::size_t count_prune(std::size_t reason) {
         ESP_EXPECT(reason < funnel_.size());
         ++nodes_;
         ++funnel_[reason];
         ++prunes_;
+        return first_prune_outcome + reason;
     }
     /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found. Returns the
     /// smallest cost among the new results.

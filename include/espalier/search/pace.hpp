@@ -19,6 +19,8 @@ public:
     /// Call once a node.
     [[nodiscard]] bool is_over() { return --left_ == 0 && look(); }
     [[nodiscard]] std::int64_t last_look_ns() const { return last_ns_; }
+    /// Nodes until the next look, when one has just been taken; else 0.
+    [[nodiscard]] std::uint32_t fresh_steps() const { return left_ == steps_ ? steps_ : 0; }
 
 private:
     bool look() {

@@ -83,17 +83,27 @@ public:
     /// Why a working thread threw; none if none did. run() does not rethrow it: the caller stops and says so.
     [[nodiscard]] virtual std::optional<Failure> failure() const = 0;
     [[nodiscard]] virtual PhaseTimes phases() const = 0;
+    /// Time spent on visiting nodes, by what became of them (see outcome_names); estimated from a sample of the nodes.
+    [[nodiscard]] virtual std::vector<std::int64_t> outcome_ns() const = 0;
 };
 
-/// A pool of one simulated worker whose nodes cost virtual time.
+/// `expand`, `candidate`, then the reasons of pruning.
+[[nodiscard]] std::vector<std::string> outcome_names(ProblemInfo const& info);
+
+struct VirtualOptions {
+    int threads = 1;
+    bool is_stealing = true;           ///< off for policy `static`: what a thread gets is all it does
+    std::int64_t node_ns = 10'000'000; ///< cost of a node, unless the problem says it
+    double slowdown = 1;               ///< of every node: threads share cores
+};
+
+/// The workers of a simulated rank, whose nodes cost virtual time.
 class VirtualWorker : public Pool {
 public:
     /// Finishes every node that ends by then.
     virtual void advance_to(std::int64_t time_ns) = 0;
-    /// The pool cannot run dry before this time: every unfinished node takes its time.
-    [[nodiscard]] virtual std::int64_t earliest_dry_ns() const = 0;
-    /// End of the node in work; the past if there is none.
-    [[nodiscard]] virtual std::int64_t node_end_ns() const = 0;
+    /// When to look at the pool again: long before it is dry, and at the end of a node when it is nearly so.
+    [[nodiscard]] virtual std::int64_t next_look_ns() const = 0;
     /// Time spent on nodes so far.
     [[nodiscard]] virtual std::int64_t useful_ns() const = 0;
 };

@@ -51,6 +51,13 @@ private:
     std::vector<Node>& stack_;
 };
 
+/// A question to a solver, for the trace.
+struct QuerySpan {
+    std::int64_t start_ns = 0;
+    std::int64_t duration_ns = 0;
+    std::int64_t cpu_ns = 0;
+};
+
 /// What a thread found besides children in the chunk it works on: named counters and records for the next stage.
 /// It becomes part of the ledger with the chunk, or not at all. Lives in the engine; a problem that wants it takes it
 /// as `Notes&` in make_workspace and keeps the reference.
@@ -64,12 +71,17 @@ public:
     }
     void emit(std::uint64_t key, base::Bytes bytes) { emits_.push_back({key, std::move(bytes)}); }
 
+    /// For the trace only: counts whatever becomes of the chunk.
+    void add_query(QuerySpan const& query) { queries_.push_back(query); }
+
     [[nodiscard]] std::vector<std::uint64_t>& values() { return values_; }
     [[nodiscard]] std::vector<EmitRecord>& emits() { return emits_; }
+    [[nodiscard]] std::vector<QuerySpan>& queries() { return queries_; }
 
 private:
     std::vector<std::uint64_t> values_;
     std::vector<EmitRecord> emits_;
+    std::vector<QuerySpan> queries_;
 };
 
 /// A tree of decisions. All members are const and may be called by any number of threads, each with its own workspace.
@@ -113,6 +125,12 @@ concept Bounded = requires(P const& problem, typename P::Node const& node) {
 template <class P>
 concept Prioritized = requires(P const& problem, typename P::Node const& node) {
     { problem.priority(node) } -> std::convertible_to<double>;
+};
+
+/// Nodes that say how long they take; only simulations ask.
+template <class P>
+concept Costed = requires(P const& problem, typename P::Node const& node) {
+    { problem.cost_ns(node) } -> std::convertible_to<std::int64_t>;
 };
 
 /// Stages: after stage s is complete the master joins all emitted records by key (sorted, each group sorted, duplicates

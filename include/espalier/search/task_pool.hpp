@@ -38,6 +38,7 @@ public:
     void wait(std::chrono::nanoseconds at_most) override;
     [[nodiscard]] std::optional<Failure> failure() const override;
     [[nodiscard]] PhaseTimes phases() const override;
+    [[nodiscard]] std::vector<std::int64_t> outcome_ns() const override;
 
     void add(PackedNodes const& nodes) override;
     [[nodiscard]] PoolStatus status() const override;
@@ -66,6 +67,8 @@ private:
     [[nodiscard]] std::vector<Entry> copy_unfinished() const;
     [[nodiscard]] PackedNodes pack(std::vector<Entry> const& entries) const;
     void record(Worker& worker, trace::Event event) const;
+    void record_queries(Worker& worker) const;
+    void add_samples(Worker& worker);
 
     P const& problem_;
     PoolOptions const options_;
@@ -83,6 +86,7 @@ private:
     std::atomic<double> incumbent_{no_incumbent};
     std::atomic<std::int64_t> search_cpu_ns_{0};
     std::atomic<std::int64_t> verify_cpu_ns_{0};
+    std::vector<std::atomic<std::int64_t>> outcome_ns_;
     std::size_t next_ledger_ = 0;
 };
 

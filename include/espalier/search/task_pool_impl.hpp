@@ -12,7 +12,8 @@ struct TaskPool<P>::Worker {
     Worker(TaskPool& pool, int i)
         : index(i), ledger(*pool.ledgers_[static_cast<std::size_t>(i)]), chunk(pool.problem_, pool.info_),
           workspace(pool.problem_.make_workspace(chunk.notes)),
-          trace(pool.options_.trace != nullptr ? pool.options_.trace->buffer(i + 1) : nullptr) {}
+          trace(pool.options_.trace != nullptr ? pool.options_.trace->buffer(i + 1) : nullptr),
+          sampled_ns(pool.outcome_ns_.size(), 0) {}
     Worker(Worker const&) = delete;
     Worker& operator=(Worker const&) = delete;
 
@@ -31,12 +32,14 @@ struct TaskPool<P>::Worker {
     std::size_t appetite = 1; ///< nodes to take next: about as many as the last chunk finished
     std::uint64_t origin = 0; ///< of the first node taken
     std::int32_t depth = 0;
+    std::vector<std::int64_t> sampled_ns; ///< of this chunk, by outcome: a timed node stands for all up to the next
 };
 
 template <SearchProblem P>
 TaskPool<P>::TaskPool(P const& problem, PoolOptions const& options)
     : problem_(problem), options_(options), info_(engine_info(problem)),
-      verify_(static_cast<std::size_t>(options.threads + options.verify_services)) {
+      verify_(static_cast<std::size_t>(options.threads + options.verify_services)),
+      outcome_ns_(first_prune_outcome + info_.reasons.size()) {
     ESP_EXPECT(options.threads >= 1);
     for (int i = 0; i < options.threads + options.verify_services; ++i)
         ledgers_.push_back(std::make_unique<Ledger<P>>(problem, info_));
@@ -124,7 +127,9 @@ void TaskPool<P>::run_chunk(Worker& worker) {
     worker.pace.start(start, is_wanted() ? options_.chunk_ns / 4 : options_.chunk_ns);
     while (!chunk.stack().empty()) {
         auto const node = chunk.pop();
-        chunk.visit(node, worker.workspace, incumbent_.load(std::memory_order_relaxed));
+        auto const weight = worker.pace.fresh_steps();
+        auto const outcome = chunk.visit(node, worker.workspace, incumbent_.load(std::memory_order_relaxed));
+        if (weight > 0) worker.sampled_ns[outcome] += weight * (base::steady_ns() - worker.pace.last_look_ns());
         if (worker.pace.is_over()) break;
     }
     auto const cpu = base::thread_cpu_ns() - cpu_start;
@@ -140,7 +145,16 @@ void TaskPool<P>::run_chunk(Worker& worker) {
                        .kind = trace::Kind::chunk};
     worker.appetite = std::clamp<std::size_t>(chunk.nodes() / 2, 1, 64);
     settle(worker, worker.ledger.taken, event.id);
+    add_samples(worker);
     record(worker, event);
+    record_queries(worker);
+}
+
+template <SearchProblem P>
+void TaskPool<P>::add_samples(Worker& worker) {
+    for (std::size_t i = 0; i < outcome_ns_.size(); ++i)
+        if (auto const ns = std::exchange(worker.sampled_ns[i], 0); ns > 0)
+            outcome_ns_[i].fetch_add(ns, std::memory_order_relaxed);
 }
 
 /// Puts a finished chunk into the ledger: `finished` is no longer unfinished, and what came of it is.

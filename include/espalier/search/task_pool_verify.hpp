@@ -58,6 +58,7 @@ bool TaskPool<P>::verify_some(Worker& worker, std::size_t at_least) {
                            .kind = trace::Kind::verify};
         settle(worker, batch, event.id);
         record(worker, event);
+        record_queries(worker);
         return true;
     } else {
         return false;

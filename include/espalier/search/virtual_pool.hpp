@@ -4,88 +4,131 @@
 #include "espalier/search/frontier.hpp"
 #include "espalier/search/pool.hpp"
 
-#include <optional>
-
 namespace espalier::search {
 
-/// One worker in virtual time: every node takes `node_ns`, nothing really waits. It searches for real, so counts and
-/// results can be checked, and thousands of them run in one thread. The simulated counterpart of TaskPool.
+/// The workers of a rank in virtual time: every node takes what it costs, nothing really waits. They search for real,
+/// so counts and results can be checked, and thousands of ranks run in one thread. The simulated counterpart of
+/// TaskPool; where that steals, here all workers share one frontier.
 template <SearchProblem P>
 class VirtualPool final : public VirtualWorker {
 public:
     using Node = typename P::Node;
     using Entry = Open<Node>;
 
-    VirtualPool(P const& problem, std::int64_t node_ns)
-        : problem_(problem), info_(engine_info(problem)), node_ns_(node_ns), open_(problem), chunk_(problem, info_),
-          workspace_(problem.make_workspace(chunk_.notes)), done_{.counts = zero_counts(info_)} {}
+    VirtualPool(P const& problem, VirtualOptions const& options)
+        : problem_(problem), info_(engine_info(problem)), options_(options), chunk_(problem, info_),
+          workspace_(problem.make_workspace(chunk_.notes)), done_{.counts = zero_counts(info_)} {
+        ESP_EXPECT(options.threads >= 1);
+        for (int i = 0; i < (options.is_stealing ? 1 : options.threads); ++i) lanes_.push_back({Frontier<P>(problem)});
+    }
 
     void advance_to(std::int64_t time_ns) override {
-        while (current_ && current_end_ns_ <= time_ns) {
-            finish_current();
-            start_next(current_end_ns_);
-        }
+        while (!running_.empty() && running_.front().end_ns <= time_ns) finish_first();
         now_ns_ = std::max(now_ns_, time_ns);
     }
-    [[nodiscard]] std::int64_t earliest_dry_ns() const override {
-        return current_ ? current_end_ns_ + static_cast<std::int64_t>(open_.size()) * node_ns_ : now_ns_;
+    /// A guess by the mean cost so far, on the early side; the end of the next node when nodes get scarce.
+    [[nodiscard]] std::int64_t next_look_ns() const override {
+        if (running_.empty()) return now_ns_;
+        auto const first_ns = running_.front().end_ns;
+        auto const rounds = static_cast<std::int64_t>(spare_) / options_.threads;
+        if (rounds <= 2 || nodes_ == 0) return first_ns;
+        return first_ns + (rounds - 2) * (useful_ns_ / static_cast<std::int64_t>(nodes_)) / 2;
     }
-    [[nodiscard]] std::int64_t node_end_ns() const override { return current_ ? current_end_ns_ : now_ns_; }
     [[nodiscard]] std::int64_t useful_ns() const override { return useful_ns_; }
 
     void add(PackedNodes const& nodes) override {
-        for (auto const& packed : nodes) open_.push({problem_.unpack(packed.bytes), packed.origin});
-        if (!current_) start_next(now_ns_);
+        for (auto const& packed : nodes) {
+            auto const lane = next_lane_++ % lanes_.size();
+            push(lane, {problem_.unpack(packed.bytes), packed.origin});
+            start(lane, now_ns_);
+        }
     }
     [[nodiscard]] PoolStatus status() const override {
-        auto const unfinished = open_.size() + (current_ ? 1 : 0);
+        auto const unfinished = spare_ + running_.size();
         return {.unfinished = unfinished,
-                .spare = open_.size(),
+                .spare = spare_,
                 .nodes = nodes_,
                 .results = results_,
-                .threads = 1,
-                .idle_threads = current_ ? 0 : 1,
+                .threads = options_.threads,
+                .idle_threads = options_.threads - static_cast<int>(running_.size()),
                 .incumbent = incumbent_,
                 .is_dry = unfinished == 0};
     }
     [[nodiscard]] Harvest harvest(std::size_t most) override {
         Harvest harvest = std::exchange(done_, Harvest{.counts = zero_counts(info_)});
         std::vector<Entry> given;
-        auto const half = std::min(open_.size(), (open_.size() + (current_ ? 1 : 0)) / 2);
-        open_.give(most == everything ? open_.size() : std::min(half, most), given);
+        for (auto& lane : lanes_) {
+            auto const open = lane.open.size();
+            auto const half = std::min(open, (open + lane.running) / 2);
+            lane.open.give(most == everything ? open : std::min(half, most - std::min(most, given.size())), given);
+        }
+        spare_ -= given.size();
         for (auto const& entry : given) harvest.given.push_back(packed(entry));
-        for (auto const& entry : open_.entries()) harvest.kept.push_back(packed(entry));
-        if (current_) harvest.kept.push_back(packed(*current_));
+        for (auto const& lane : lanes_)
+            for (auto const& entry : lane.open.entries()) harvest.kept.push_back(packed(entry));
+        for (auto const& running : running_) harvest.kept.push_back(packed(running.entry));
         return harvest;
     }
     void drop_all() override {
-        open_.clear();
-        current_.reset();
+        for (auto& lane : lanes_) lane.open.clear(), lane.running = 0;
+        running_.clear();
+        spare_ = 0;
         chunk_.discard();
         done_ = Harvest{.counts = zero_counts(info_)};
     }
     void offer_incumbent(double cost) override { incumbent_ = std::min(incumbent_, cost); }
 
 private:
-    void start_next(std::int64_t at_ns) {
-        std::vector<Entry> next;
-        open_.take(1, next);
-        current_.reset();
-        if (next.empty()) return;
-        current_ = std::move(next.front());
-        current_end_ns_ = at_ns + node_ns_;
+    struct Lane {
+        Frontier<P> open;
+        std::size_t running = 0;
+    };
+    struct Running {
+        std::int64_t end_ns;
+        std::int64_t cost_ns;
+        std::size_t lane;
+        Entry entry;
+    };
+    static bool is_later(Running const& a, Running const& b) { return a.end_ns > b.end_ns; }
+
+    [[nodiscard]] std::int64_t cost_ns(Node const& node) const {
+        auto cost = options_.node_ns;
+        if constexpr (Costed<P>) cost = problem_.cost_ns(node);
+        return static_cast<std::int64_t>(static_cast<double>(cost) * options_.slowdown);
     }
-    void finish_current() {
-        chunk_.visit(current_->node, workspace_, incumbent_);
+    void push(std::size_t lane, Entry entry) {
+        lanes_[lane].open.push(std::move(entry));
+        ++spare_;
+    }
+    void start(std::size_t at, std::int64_t now_ns) {
+        auto& lane = lanes_[at];
+        auto const most = options_.is_stealing ? static_cast<std::size_t>(options_.threads) : 1;
+        while (lane.running < most && lane.open.size() > 0) {
+            next_.clear();
+            lane.open.take(1, next_);
+            --spare_;
+            ++lane.running;
+            auto const cost = cost_ns(next_.front().node);
+            running_.push_back({now_ns + cost, cost, at, std::move(next_.front())});
+            std::push_heap(running_.begin(), running_.end(), is_later);
+        }
+    }
+    void finish_first() {
+        std::pop_heap(running_.begin(), running_.end(), is_later);
+        auto const ended = std::move(running_.back());
+        running_.pop_back();
+        --lanes_[ended.lane].running;
+        chunk_.visit(ended.entry.node, workspace_, incumbent_);
         verify_candidates();
-        for (auto& node : chunk_.stack()) open_.push({std::move(node), 0});
+        for (auto& node : chunk_.stack()) push(ended.lane, {std::move(node), 0});
         nodes_ += chunk_.nodes();
         results_ += chunk_.results.size();
         chunk_.move_counts_to(done_.counts, info_);
         std::move(chunk_.results.begin(), chunk_.results.end(), std::back_inserter(done_.results));
         std::move(chunk_.notes.emits().begin(), chunk_.notes.emits().end(), std::back_inserter(done_.emits));
         chunk_.discard();
-        useful_ns_ += node_ns_;
+        useful_ns_ += ended.cost_ns;
+        start(ended.lane, ended.end_ns);
     }
     void verify_candidates() {
         auto const candidates = std::exchange(chunk_.candidates, {});
@@ -100,13 +143,15 @@ private:
 
     P const& problem_;
     ProblemInfo const info_;
-    std::int64_t node_ns_;
-    Frontier<P> open_;
+    VirtualOptions const options_;
+    std::vector<Lane> lanes_;
     Chunk<P> chunk_;
     typename P::Workspace workspace_;
     Harvest done_;
-    std::optional<Entry> current_;
-    std::int64_t current_end_ns_ = 0;
+    std::vector<Running> running_; ///< a heap, the next to end first
+    std::vector<Entry> next_;
+    std::size_t spare_ = 0;
+    std::size_t next_lane_ = 0;
     std::int64_t now_ns_ = 0;
     std::int64_t useful_ns_ = 0;
     std::uint64_t nodes_ = 0;

@@ -12,7 +12,7 @@ namespace espalier::store {
 
 /// Of the run folder. Readers refuse a newer major version; a newer minor one only adds.
 inline constexpr int schema_major = 1;
-inline constexpr int schema_minor = 0;
+inline constexpr int schema_minor = 1; ///< 1: /outcomes of trace shards
 
 /// What decides the answer of a run. Two executions with equal identities may continue each other.
 struct Identity {

@@ -19,6 +19,7 @@ struct ShardInfo {
     std::string host;
     std::int64_t clock_offset_ns = 0;      ///< add to this rank's steady clock to get rank 0's
     std::int64_t wall_minus_steady_ns = 0; ///< of this rank
+    std::int64_t start_ns = 0;             ///< when it began, by its own clock; 0: not said
 
     bool operator==(ShardInfo const&) const = default;
 };
@@ -28,7 +29,8 @@ struct ShardInfo {
 class TraceShard {
 public:
     /// Throws SystemError if the file cannot be made.
-    TraceShard(std::filesystem::path const& file, ShardInfo const& info);
+    TraceShard(std::filesystem::path const& file, ShardInfo const& info,
+               std::vector<std::string> const& outcome_names = {});
     ~TraceShard();
     TraceShard(TraceShard const&) = delete;
     TraceShard& operator=(TraceShard const&) = delete;
@@ -38,10 +40,47 @@ public:
     [[nodiscard]] std::uint64_t events() const;
     /// Throws SystemError.
     void set_clock_offset(std::int64_t offset_ns);
+    /// Time by outcome so far, as many as there are names. Throws SystemError.
+    void set_outcomes(std::span<std::int64_t const> ns);
 
 private:
     struct File;
     std::unique_ptr<File> file_;
+};
+
+/// How long a rank's threads spent on nodes of one kind: those expanded, or pruned for one reason.
+struct OutcomeTime {
+    std::string name;
+    std::int64_t ns = 0;
+
+    bool operator==(OutcomeTime const&) const = default;
+};
+
+/// Reads a shard batch by batch, in bounded memory. Used by one thread.
+class TraceReader {
+public:
+    /// Throws InputError if the file is missing, no shard, or of a newer schema.
+    explicit TraceReader(std::filesystem::path const& file);
+    ~TraceReader();
+    TraceReader(TraceReader&&) noexcept;
+    TraceReader& operator=(TraceReader&&) noexcept;
+
+    [[nodiscard]] ShardInfo const& info() const { return info_; }
+    [[nodiscard]] std::vector<OutcomeTime> const& outcomes() const { return outcomes_; }
+    /// In /events, without a killed or living writer's tail.
+    [[nodiscard]] std::uint64_t stored_events() const;
+    /// The next events in the order of writing (each thread's own in the order of time), valid until the next call;
+    /// none at the end.
+    [[nodiscard]] std::span<trace::Event const> next();
+    /// At the end: says so if a killed writer damaged it, and what was left out.
+    [[nodiscard]] std::string const& warning() const { return warning_; }
+
+private:
+    struct File;
+    std::unique_ptr<File> file_;
+    ShardInfo info_;
+    std::vector<OutcomeTime> outcomes_;
+    std::string warning_;
 };
 
 struct LoadedTrace {

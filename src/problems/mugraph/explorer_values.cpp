@@ -4,6 +4,7 @@
 #include "instantiate.hpp"
 
 #include "espalier/base/error.hpp"
+#include "espalier/base/system.hpp"
 
 #include <fmt/format.h>
 
@@ -241,9 +242,14 @@ bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {
         referee = std::make_unique<smt::Referee>(expressions_, targets_, options);
     }
     auto const before = referee->statistics();
+    auto const start_ns = base::steady_ns();
     auto const is_proved = referee->is_part(expr) == smt::Referee::Answer::proved;
-    queries_ += referee->statistics().queries - before.queries;
-    solver_ns_ += referee->statistics().cpu_ns - before.cpu_ns;
+    auto const cpu_ns = referee->statistics().cpu_ns - before.cpu_ns;
+    auto const queries = referee->statistics().queries - before.queries;
+    if (queries > 0)
+        notes_->add_query({.start_ns = start_ns, .duration_ns = base::steady_ns() - start_ns, .cpu_ns = cpu_ns});
+    queries_ += queries;
+    solver_ns_ += cpu_ns;
     return is_proved;
 }
 
