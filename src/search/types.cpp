@@ -42,6 +42,7 @@ PhaseTimes& PhaseTimes::operator+=(PhaseTimes const& other) {
 std::vector<std::string> outcome_names(ProblemInfo const& info) {
     std::vector<std::string> names{"expand", "candidate"};
     names.insert(names.end(), info.reasons.begin(), info.reasons.end());
+    for (auto const& part : info.parts) names.push_back("expand: " + part);
     return names;
 }
 

@@ -20,7 +20,7 @@ template <search::SearchProblem P>
 class Walker {
 public:
     explicit Walker(P const& problem)
-        : problem_(problem), info_(problem.info()), notes_(info_.counters), workspace_(problem.make_workspace(notes_)) {
+        : problem_(problem), info_(problem.info()), notes_(info_), workspace_(problem.make_workspace(notes_)) {
         walk_.counts.funnel.resize(info_.reasons.size());
     }
 

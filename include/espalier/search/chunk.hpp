@@ -30,7 +30,7 @@ public:
     using Node = typename P::Node;
 
     Chunk(P const& problem, ProblemInfo const& info)
-        : notes(info.counters), problem_(&problem), funnel_(info.reasons.size(), 0) {}
+        : notes(info), problem_(&problem), funnel_(info.reasons.size(), 0) {}
 
     /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now. Returns what
     /// became of it.

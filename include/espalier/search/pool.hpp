@@ -87,7 +87,7 @@ public:
     [[nodiscard]] virtual std::vector<std::int64_t> outcome_ns() const = 0;
 };
 
-/// `expand`, `candidate`, then the reasons of pruning.
+/// `expand`, `candidate`, then the reasons of pruning, then `expand: ` and a part of it.
 [[nodiscard]] std::vector<std::string> outcome_names(ProblemInfo const& info);
 
 struct VirtualOptions {

@@ -63,7 +63,7 @@ struct QuerySpan {
 /// as `Notes&` in make_workspace and keeps the reference.
 class Notes {
 public:
-    explicit Notes(std::vector<CounterInfo> const& counters) : values_(counters.size(), 0) {}
+    explicit Notes(ProblemInfo const& info) : values_(info.counters.size(), 0), part_ns_(info.parts.size(), 0) {}
 
     void add(std::size_t counter, std::uint64_t n = 1) { values_[counter] += n; }
     void raise(std::size_t counter, std::uint64_t value) {
@@ -73,15 +73,19 @@ public:
 
     /// For the trace only: counts whatever becomes of the chunk.
     void add_query(QuerySpan const& query) { queries_.push_back(query); }
+    /// Likewise: so much of the time of expanding went into a part of it; estimates will do.
+    void add_part(std::size_t part, std::int64_t ns) { part_ns_[part] += ns; }
 
     [[nodiscard]] std::vector<std::uint64_t>& values() { return values_; }
     [[nodiscard]] std::vector<EmitRecord>& emits() { return emits_; }
     [[nodiscard]] std::vector<QuerySpan>& queries() { return queries_; }
+    [[nodiscard]] std::vector<std::int64_t>& part_ns() { return part_ns_; }
 
 private:
     std::vector<std::uint64_t> values_;
     std::vector<EmitRecord> emits_;
     std::vector<QuerySpan> queries_;
+    std::vector<std::int64_t> part_ns_;
 };
 
 /// A tree of decisions. All members are const and may be called by any number of threads, each with its own workspace.

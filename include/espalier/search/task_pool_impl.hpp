@@ -39,7 +39,7 @@ template <SearchProblem P>
 TaskPool<P>::TaskPool(P const& problem, PoolOptions const& options)
     : problem_(problem), options_(options), info_(engine_info(problem)),
       verify_(static_cast<std::size_t>(options.threads + options.verify_services)),
-      outcome_ns_(first_prune_outcome + info_.reasons.size()) {
+      outcome_ns_(first_prune_outcome + info_.reasons.size() + info_.parts.size()) {
     ESP_EXPECT(options.threads >= 1);
     for (int i = 0; i < options.threads + options.verify_services; ++i)
         ledgers_.push_back(std::make_unique<Ledger<P>>(problem, info_));
@@ -152,6 +152,9 @@ void TaskPool<P>::run_chunk(Worker& worker) {
 
 template <SearchProblem P>
 void TaskPool<P>::add_samples(Worker& worker) {
+    auto& part_ns = worker.chunk.notes.part_ns();
+    auto const first_part = outcome_ns_.size() - part_ns.size();
+    for (std::size_t i = 0; i < part_ns.size(); ++i) worker.sampled_ns[first_part + i] += std::exchange(part_ns[i], 0);
     for (std::size_t i = 0; i < outcome_ns_.size(); ++i)
         if (auto const ns = std::exchange(worker.sampled_ns[i], 0); ns > 0)
             outcome_ns_[i].fetch_add(ns, std::memory_order_relaxed);

@@ -76,7 +76,8 @@ struct ProblemInfo {
     std::string kind;                 ///< as in the experiment file
     std::vector<std::string> reasons; ///< of pruning, by ReasonId
     std::vector<CounterInfo> counters;
-    bool has_bound = false; ///< branch and bound: only results equal to the best are kept
+    std::vector<std::string> parts; ///< of the time that expanding takes, for the trace; see Notes::add_part
+    bool has_bound = false;         ///< branch and bound: only results equal to the best are kept
     bool has_priority = false;
     bool is_counting = false; ///< never ends with "nothing found"
     int stages = 1;

@@ -98,6 +98,8 @@ private:
     [[nodiscard]] std::optional<Reject> why_no_block_op(Value const& value, Step const& step) const;
     [[nodiscard]] bool fits_memory(Value const& value) const;
     void reject(Reject reason, std::uint64_t n = 1) { rejected_[static_cast<std::size_t>(reason)] += n; }
+    template <class Attempt>
+    void examine(Attempt&& attempt);
     void take_notes();
 
     enum class MemoryCheck : std::uint8_t { operands, whole_block };
@@ -136,7 +138,8 @@ private:
     KernelState kernel_;
     BlockState block_;
     std::vector<Node> children_;
-    std::uint64_t examined_ = 0;
+    std::uint64_t examined_ = 0; ///< by this node
+    std::uint64_t attempts_ = 0; ///< by all nodes
     std::uint64_t queries_ = 0;
     std::int64_t solver_ns_ = 0;
     std::array<std::uint64_t, reject_count> rejected_{};

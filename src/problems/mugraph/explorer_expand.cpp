@@ -3,6 +3,8 @@
 #include "explorer_detail.hpp"
 #include "instantiate.hpp"
 
+#include "espalier/base/system.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -132,17 +134,33 @@ void Explorer::take_notes() {
     for (std::size_t i = 0; i < rejected_.size(); ++i) notes_->add(first + i, rejected_[i]);
 }
 
+/// Counts an op that is tried and why it was refused; one in `sample` is timed, for the trace.
+template <class Attempt>
+void Explorer::examine(Attempt&& attempt) {
+    constexpr std::uint64_t sample = 64;
+    ++examined_;
+    bool const is_timed = ++attempts_ % sample == 0;
+    auto const start_ns = is_timed ? base::steady_ns() : 0;
+    std::optional<Reject> const why = attempt();
+    if (why) reject(*why);
+    if (is_timed)
+        notes_->add_part(why ? static_cast<std::size_t>(*why) : reject_count,
+                         static_cast<std::int64_t>(sample) * (base::steady_ns() - start_ns));
+}
+
 void Explorer::expand_block(Node const& node) {
     push_finishes(node);
     auto const& block = *block_.block;
     if (block_.ops >= setup_->space.block_op_limit(block.begin.count) || block_.tensors.count >= max_tensors) return;
     for_each_op(*block.ops, block_.tensors, block_.last_key, [&](Step step) {
         step.kind = Step::Kind::block_op;
-        ++examined_;
-        auto const id = block_value(step);
-        if (id < 0) return reject(static_cast<Reject>(-1 - id));
-        if (auto const why = why_no_block_op(block.values[id], step)) return reject(*why);
-        children_.push_back(child_of(node, step));
+        examine([&]() -> std::optional<Reject> {
+            auto const id = block_value(step);
+            if (id < 0) return static_cast<Reject>(-1 - id);
+            if (auto const why = why_no_block_op(block.values[id], step)) return why;
+            children_.push_back(child_of(node, step));
+            return std::nullopt;
+        });
     });
 }
 
@@ -267,15 +285,17 @@ void Explorer::push_kernel_ops(Node const& node) {
     auto const graphs_left = graph_kernels_left(node);
     for_each_op(setup_->space.kernel_ops, kernel_.tensors, kernel_.last_key, [&](Step step) {
         step.kind = Step::Kind::kernel_op;
-        ++examined_;
-        auto const id = kernel_value(step);
-        if (id < 0) return reject(static_cast<Reject>(-1 - id));
-        if (auto const why = why_no_kernel_op(kernel_.context->values[id], step)) return reject(*why);
-        auto after = kernel_.tensors;
-        after.consume(step);
-        if (!can_use_up(after.unconsumed() + 1, kernel_op_limit() - kernel_.ops - 1, graphs_left))
-            return reject(Reject::unconsumed);
-        children_.push_back(child_of(node, step));
+        examine([&]() -> std::optional<Reject> {
+            auto const id = kernel_value(step);
+            if (id < 0) return static_cast<Reject>(-1 - id);
+            if (auto const why = why_no_kernel_op(kernel_.context->values[id], step)) return why;
+            auto after = kernel_.tensors;
+            after.consume(step);
+            if (!can_use_up(after.unconsumed() + 1, kernel_op_limit() - kernel_.ops - 1, graphs_left))
+                return Reject::unconsumed;
+            children_.push_back(child_of(node, step));
+            return std::nullopt;
+        });
     });
 }
 

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, reject_count> reject_names{
 /// Ops whose functions do not occur in the program cannot help: functions never disappear under the axioms.
 void drop_useless_ops(Setup& setup) {
     if (setup.prune == config::Prune::none) return;
-    search::Notes notes(std::vector<search::CounterInfo>{});
+    search::Notes notes{search::ProblemInfo{}};
     Explorer const explorer(setup, notes);
     auto const& expressions = explorer.expressions();
     auto const is_useless = [&](SearchOp const& op) {
@@ -97,7 +97,11 @@ search::ProblemInfo Mugraph::info() const {
                      {"solver_queries", search::CounterKind::sum},
                      {"solver_us", search::CounterKind::sum},
                      {"refuted on the second shape", search::CounterKind::sum}};
-    for (auto const name : reject_names) info.counters.push_back({std::string(name), search::CounterKind::sum});
+    for (auto const name : reject_names) {
+        info.counters.push_back({std::string(name), search::CounterKind::sum});
+        info.parts.emplace_back(name);
+    }
+    info.parts.emplace_back("ops kept");
     return info;
 }
 

@@ -39,7 +39,7 @@ TEST(Node, damaged_bytes_are_refused) {
 TEST(Node, a_packed_node_means_the_same_in_another_problem_object) {
     auto const config = mirage("gated_mlp", {8, 512, 512});
     Mugraph const here(config, {}, 1), there(config, {}, 1);
-    search::Notes notes(there.info().counters);
+    search::Notes notes(there.info());
     auto workspace = there.make_workspace(notes);
     std::size_t compared = 0;
 

@@ -1,0 +1,154 @@
+#include "hints.hpp"
+
+#include "espalier/base/units.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace espalier::analysis {
+namespace {
+
+using Hints = std::vector<std::string>;
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+double busy(Analysis const& a) {
+    double sum = 0;
+    for (auto const& rank : a.ranks)
+        sum += static_cast<double>(rank.threads.size()) *
+               (rank.in(Activity::expand) + rank.in(Activity::query) + rank.in(Activity::verify));
+    return sum;
+}
+
+std::string balance_remedy(std::string const& policy) {
+    if (policy == "static" || policy == "omp-dynamic")
+        return fmt::format("cluster.policy is {}, which never moves work between ranks: use hybrid", policy);
+    return "lower cluster.budget";
+}
+
+/// The last bin in which at least half of the threads were busy; everything after it is the tail.
+std::size_t end_of_plenty(Analysis const& a) {
+    auto const half = 0.5 * a.threads();
+    for (std::size_t i = a.timeline.busy.size(); i > 0; --i)
+        if (a.timeline.busy[i - 1] >= half) return i;
+    return 0;
+}
+
+/// Ranks that did next to nothing in these bins.
+int idle_ranks(Analysis const& a, std::size_t from, std::size_t to) {
+    int idle = 0;
+    for (auto const& row : a.timeline.rows) {
+        double sum = 0;
+        for (auto i = from; i < std::min(to, row.busy.size()); ++i) sum += static_cast<double>(row.busy[i]);
+        if (sum < 0.1 * static_cast<double>(to - from)) idle += row.last_rank - row.first_rank + 1;
+    }
+    return idle;
+}
+
+void hint_tail(Analysis const& a, std::string const& policy, Hints& hints) {
+    auto const bins = a.timeline.busy.size();
+    auto const from = end_of_plenty(a);
+    if (a.threads() < 2 || from == 0 || from + 1 >= bins) return;
+    auto const start = static_cast<double>(from) * a.timeline.bin;
+    auto const share = (a.runtime - start) / a.runtime;
+    if (share < 0.05) return;
+    auto const last = std::ranges::max_element(a.longest, {}, &Subtree::end);
+    auto const one =
+        last != a.longest.end() && last->end >= a.start + start
+            ? fmt::format(" for one subtree of rank {} ({} of work)", last->rank, base::human_duration(last->useful))
+            : std::string(" for the others");
+    if (idle_ranks(a, from, bins) == static_cast<int>(a.ranks.size()))
+        return hints.push_back(
+            fmt::format("the last {} of the time nobody had work: the run was being ended", percent(share)));
+    auto const who = a.ranks.size() > 1
+                         ? fmt::format("{} of {} ranks waited", idle_ranks(a, from, bins), a.ranks.size())
+                         : fmt::format("most of the {} threads waited", a.threads());
+    hints.push_back(fmt::format("the last {} of the time {}{}: {}", percent(share), who, one, balance_remedy(policy)));
+}
+
+void hint_start(Analysis const& a, Hints& hints) {
+    auto const half = 0.5 * a.threads();
+    std::size_t first = 0;
+    while (first < a.timeline.busy.size() && a.timeline.busy[first] < half) ++first;
+    auto const share = static_cast<double>(first) * a.timeline.bin / a.runtime;
+    if (a.threads() < 2 || share < 0.1 || first == a.timeline.busy.size()) return;
+    hints.push_back(
+        fmt::format("it took {} ({} of the time) until half of the threads had work: the top of the tree is "
+                    "narrow, or the run too short for so many threads",
+                    base::human_duration(share * a.runtime), percent(share)));
+}
+
+void hint_balance(Analysis const& a, std::string const& policy, Hints& hints) {
+    if (a.efficiency.load_balance >= 0.85 || a.threads() < 2) return;
+    auto const most = std::ranges::max_element(a.ranks, {}, [](RankTimes const& rank) { return rank.useful(); });
+    hints.push_back(fmt::format("load balance is {}: rank {} worked {}, the mean is {}; {}",
+                                percent(a.efficiency.load_balance), most->rank, base::human_duration(most->useful()),
+                                base::human_duration(a.useful() / a.threads()), balance_remedy(policy)));
+}
+
+void hint_cores(Analysis const& a, Hints& hints) {
+    auto const share = busy(a) > 0 ? a.useful() / busy(a) : 1;
+    if (share < 0.85)
+        hints.push_back(fmt::format("working threads had a core only {} of the time: more threads than cores, or "
+                                    "others on the machine; use fewer ranks or lower search.threads",
+                                    percent(share)));
+}
+
+void hint_master(Analysis const& a, Hints& hints) {
+    auto const master = std::ranges::find(a.ranks, 0, &RankTimes::rank);
+    if (master == a.ranks.end() || a.ranks.size() < 2) return;
+    auto const& c = master->communication;
+    auto const share = (c.sending + c.receiving) / a.runtime;
+    if (share > 0.5)
+        hints.push_back(fmt::format("the master spent {} of the time on messages: raise cluster.budget, or lower "
+                                    "cluster.group so that groups have masters of their own",
+                                    percent(share)));
+}
+
+void hint_files(Analysis const& a, Hints& hints) {
+    for (auto const& rank : a.ranks)
+        if (rank.communication.writing > 0.05 * a.runtime && rank.communication.writing > 0.5)
+            return hints.push_back(fmt::format("rank {} spent {} of the time on writing its trace: results.path on a "
+                                               "faster disk, or a lower trace.limit",
+                                               rank.rank, percent(rank.communication.writing / a.runtime)));
+}
+
+void hint_solver(Analysis const& a, Hints& hints) {
+    double queries = 0;
+    for (auto const& rank : a.ranks) queries += static_cast<double>(rank.threads.size()) * rank.in(Activity::query);
+    if (queries > 0.5 * busy(a))
+        hints.push_back(fmt::format("{} of the busy time went to the solver: problem.prune: native asks it only where "
+                                    "the native test does not know",
+                                    percent(queries / busy(a))));
+    if (a.contention.size() < 2 || a.contention.front().threads != 1) return;
+    auto const mean = [](Contention const& row) { return row.seconds / static_cast<double>(row.queries); };
+    auto const& alone = a.contention.front();
+    auto const& crowd = a.contention.back();
+    if (alone.queries >= 20 && crowd.queries >= 20 && mean(crowd) > 1.25 * mean(alone))
+        hints.push_back(fmt::format("a solver query takes {:.2f} times as long when {} threads are in one: they fight "
+                                    "over memory or the allocator; more ranks with fewer threads may help",
+                                    mean(crowd) / mean(alone), crowd.threads));
+}
+
+} // namespace
+
+std::vector<std::string> hints_of(Analysis const& analysis, std::string const& policy) {
+    Hints hints;
+    if (analysis.runtime < 0.2)
+        hints.push_back(fmt::format("the run is short ({}): starting and ending it weigh more than the search",
+                                    base::human_duration(analysis.runtime)));
+    hint_tail(analysis, policy, hints);
+    hint_start(analysis, hints);
+    hint_balance(analysis, policy, hints);
+    hint_cores(analysis, hints);
+    hint_master(analysis, hints);
+    hint_files(analysis, hints);
+    hint_solver(analysis, hints);
+    if (hints.empty())
+        hints.push_back(fmt::format("nothing stands out: the threads were useful {} of the time",
+                                    percent(analysis.efficiency.parallel)));
+    return hints;
+}
+
+} // namespace espalier::analysis

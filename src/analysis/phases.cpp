@@ -1,0 +1,96 @@
+#include "phases.hpp"
+
+#include <algorithm>
+
+namespace espalier::analysis {
+namespace {
+
+Phase over_ranks(std::string name, Analysis const& analysis, auto&& value) {
+    Phase phase{.name = std::move(name)};
+    double threads = 0, sum = 0;
+    bool is_first = true;
+    for (auto const& rank : analysis.ranks) {
+        auto const x = value(rank);
+        if (is_first || x < phase.min) phase.min = x;
+        if (is_first || x > phase.max) phase.max = x, phase.max_rank = rank.rank;
+        is_first = false;
+        sum += x * static_cast<double>(rank.threads.size());
+        threads += static_cast<double>(rank.threads.size());
+    }
+    phase.mean = threads > 0 ? sum / threads : 0;
+    return phase;
+}
+
+constexpr std::string_view part_prefix = "expand: ";
+bool is_part(std::string const& name) { return name.starts_with(part_prefix); }
+
+std::int64_t time_of(RankTimes const& rank, std::string const& name) {
+    for (auto const& outcome : rank.outcomes)
+        if (outcome.name == name) return outcome.ns;
+    return 0;
+}
+
+/// Outcomes are of the whole run and sampled: they say in which proportion the time of `expand` went into them. Parts
+/// of expanding are sampled once more.
+double share(RankTimes const& rank, std::string const& name) {
+    std::int64_t outcomes = 0;
+    for (auto const& outcome : rank.outcomes) outcomes += is_part(outcome.name) ? 0 : outcome.ns;
+    return outcomes > 0 ? static_cast<double>(time_of(rank, name)) / static_cast<double>(outcomes) : 0;
+}
+
+std::string outcome_text(std::string const& name) {
+    if (name == "expand") return "nodes expanded";
+    if (is_part(name)) return name == "expand: ops kept" ? "ops kept" : "refused: " + name.substr(part_prefix.size());
+    return name == "candidate" ? "candidates found" : "pruned: " + name;
+}
+
+/// Time by what became of the nodes; queries are part of it, so both are divided.
+std::vector<Phase> outcomes(Analysis const& analysis, bool wants_parts) {
+    std::vector<std::string> names;
+    for (auto const& rank : analysis.ranks)
+        for (auto const& outcome : rank.outcomes)
+            if (outcome.ns > 0 && is_part(outcome.name) == wants_parts &&
+                std::ranges::find(names, outcome.name) == names.end())
+                names.push_back(outcome.name);
+    std::vector<Phase> phases;
+    for (auto const& name : names) {
+        auto phase = over_ranks(outcome_text(name), analysis, [&](RankTimes const& rank) {
+            return share(rank, name) * (rank.in(Activity::expand) + rank.in(Activity::query));
+        });
+        phase.level = wants_parts ? 2 : 1;
+        phase.is_estimated = true;
+        phases.push_back(phase);
+    }
+    std::ranges::stable_sort(phases, std::ranges::greater{}, &Phase::mean);
+    return phases;
+}
+
+void add_outcomes(Analysis const& analysis, std::vector<Phase>& phases) {
+    for (auto const& phase : outcomes(analysis, false)) {
+        phases.push_back(phase);
+        if (phase.name != "nodes expanded") continue;
+        auto const parts = outcomes(analysis, true);
+        phases.insert(phases.end(), parts.begin(), parts.end());
+    }
+}
+
+} // namespace
+
+std::vector<Phase> phases_of(Analysis const& analysis) {
+    std::vector<Phase> phases;
+    for (std::size_t i = 0; i < activity_names.size(); ++i) {
+        auto const activity = static_cast<Activity>(i);
+        phases.push_back(over_ranks(std::string(activity_names[i]), analysis,
+                                    [&](RankTimes const& rank) { return rank.in(activity); }));
+        if (activity == Activity::query) add_outcomes(analysis, phases);
+    }
+    phases.push_back(over_ranks("mpi", analysis, [](RankTimes const& rank) {
+        return rank.communication.sending + rank.communication.receiving;
+    }));
+    phases.push_back(over_ranks("io", analysis, [](RankTimes const& rank) { return rank.communication.writing; }));
+    phases.push_back(
+        over_ranks("commit", analysis, [](RankTimes const& rank) { return rank.communication.committing; }));
+    return phases;
+}
+
+} // namespace espalier::analysis

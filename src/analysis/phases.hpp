@@ -1,0 +1,18 @@
+#pragma once
+
+#include "espalier/analysis/analysis.hpp"
+
+namespace espalier::analysis {
+
+/// What the time went into, over all ranks, in seconds a thread. `mpi` and `io` are of the communicating threads, which
+/// are not among the threads that count; the others make up the runtime.
+struct Phase {
+    std::string name;
+    double min = 0, mean = 0, max = 0;
+    int max_rank = 0;
+    int level = 0;             ///< more than the one above: part of it
+    bool is_estimated = false; ///< from a sample of nodes
+};
+[[nodiscard]] std::vector<Phase> phases_of(Analysis const& analysis);
+
+} // namespace espalier::analysis

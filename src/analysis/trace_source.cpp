@@ -1,0 +1,145 @@
+#include "espalier/analysis/trace_source.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/base/units.hpp"
+#include "espalier/store/run_folder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace espalier::analysis {
+namespace {
+
+using trace::Event;
+
+std::int64_t parse_border(std::string const& whole, std::string const& text, std::int64_t if_empty) {
+    if (text.empty()) return if_empty;
+    auto const duration = base::parse_duration(text);
+    if (!duration)
+        throw base::InputError("--window {}: '{}' is no time: write FROM:TO with units, e.g. 10s:40s or 1m:", whole,
+                               text);
+    return duration->count();
+}
+
+store::Execution const& choose(RunSummary const& summary, int segment) {
+    auto const& all = summary.record.executions;
+    for (auto at = all.rbegin(); at != all.rend(); ++at)
+        if (segment > 0 ? at->segment == segment : at->trace_shards > 0) return *at;
+    if (segment > 0)
+        throw base::InputError("{}: there is no execution {}; the run has {}", summary.folder.string(), segment,
+                               all.size());
+    throw base::InputError("{}: the run left no trace (trace.enabled was false): run it again with "
+                           "--set trace.enabled=true",
+                           summary.folder.string());
+}
+
+void remark_run(TraceSource& source) {
+    if (source.summary.is_live)
+        source.remarks.push_back("the run is still going on: this is what was written up to its last flush, a moment "
+                                 "ago; look again later");
+    else if (status_word(source.summary) == "interrupted")
+        source.remarks.push_back("the run was killed: its last second may be missing");
+    if (auto const count = source.summary.record.executions.size(); count > 1)
+        source.remarks.push_back(fmt::format("the run was resumed: this is execution {} of {} (--execution N shows "
+                                             "another)",
+                                             source.segment, count));
+}
+
+void open_shards(TraceSource& source) {
+    std::vector<std::string> missing;
+    for (std::uint32_t rank = 0; rank < source.execution().trace_shards; ++rank) {
+        auto const name = store::trace_shard_name(source.segment, static_cast<int>(rank));
+        auto const file = source.summary.folder / name;
+        if (!std::filesystem::exists(file)) {
+            missing.push_back(name.string());
+            continue;
+        }
+        try {
+            source.shards.push_back({file, store::TraceReader(file).info()});
+        } catch (base::InputError const& error) {
+            source.remarks.push_back(fmt::format("left out: {}", error.what()));
+        }
+    }
+    if (missing.empty()) return;
+    source.remarks.push_back(fmt::format("{} of {} trace shards missing, first {}: fetch them from the ranks' own "
+                                         "disks, or do without",
+                                         missing.size(), source.execution().trace_shards, missing.front()));
+}
+
+/// Shards of an older schema do not say when they began; their first event does.
+std::int64_t begin_ns(TraceSource::Shard const& shard) {
+    if (shard.info.start_ns != 0) return shard.info.start_ns + shard.info.clock_offset_ns;
+    store::TraceReader reader(shard.file);
+    auto first = Window::open_end;
+    for (auto const& event : reader.next()) first = std::min(first, event.start_ns + shard.info.clock_offset_ns);
+    return first;
+}
+
+/// False if nothing of the event lies in the window.
+bool cut(Event& event, Window const& window) {
+    auto const from = std::max(event.start_ns, window.from_ns);
+    auto const to = std::min(event.start_ns + event.duration_ns, window.to_ns);
+    if (to < from || (event.duration_ns > 0 && to == from) || event.start_ns >= window.to_ns) return false;
+    if (to - from < event.duration_ns) {
+        auto const share = static_cast<double>(to - from) / static_cast<double>(event.duration_ns);
+        auto const scaled = [&](auto value) {
+            return static_cast<decltype(value)>(std::llround(share * static_cast<double>(value)));
+        };
+        event.useful_ns = scaled(event.useful_ns);
+        event.nodes = scaled(event.nodes);
+        event.prunes = scaled(event.prunes);
+        event.start_ns = from;
+        event.duration_ns = to - from;
+    }
+    return true;
+}
+
+} // namespace
+
+Window parse_window(std::string const& text) {
+    auto const colon = text.find(':');
+    if (colon == std::string::npos)
+        throw base::InputError("--window {}: write FROM:TO with units, e.g. 10s:40s, or 1m: for all after a minute",
+                               text);
+    Window const window{parse_border(text, text.substr(0, colon), 0),
+                        parse_border(text, text.substr(colon + 1), Window::open_end)};
+    if (window.from_ns >= window.to_ns)
+        throw base::InputError("--window {}: it is empty, because it ends before it begins", text);
+    return window;
+}
+
+store::Execution const& TraceSource::execution() const {
+    auto const& all = summary.record.executions;
+    return *std::ranges::find(all, segment, &store::Execution::segment);
+}
+
+TraceSource open_trace(std::filesystem::path const& folder, int segment) {
+    TraceSource source{.summary = load_summary(folder)};
+    source.segment = choose(source.summary, segment).segment;
+    remark_run(source);
+    open_shards(source);
+    if (source.shards.empty())
+        throw base::InputError("{}: no trace shard of execution {} can be read{}{}", folder.string(), source.segment,
+                               source.remarks.empty() ? "" : ": ", source.remarks.empty() ? "" : source.remarks.back());
+    source.start_ns = Window::open_end;
+    for (auto const& shard : source.shards) source.start_ns = std::min(source.start_ns, begin_ns(shard));
+    return source;
+}
+
+void visit_events(TraceSource& source, Window const& window, BatchVisitor const& visitor) {
+    std::vector<Event> batch;
+    for (auto const& shard : source.shards) {
+        store::TraceReader reader(shard.file);
+        auto const shift = shard.info.clock_offset_ns - source.start_ns;
+        for (auto events = reader.next(); !events.empty(); events = reader.next()) {
+            batch.assign(events.begin(), events.end());
+            for (auto& event : batch) event.start_ns += shift;
+            if (!window.is_whole()) std::erase_if(batch, [&](Event& event) { return !cut(event, window); });
+            visitor(shard.info, batch);
+        }
+        if (!reader.warning().empty())
+            source.remarks.push_back(fmt::format("{}: {}", shard.file.string(), reader.warning()));
+    }
+}
+
+} // namespace espalier::analysis
