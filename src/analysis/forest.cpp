@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
+#include <iterator>
+#include <tuple>
 
 namespace espalier::analysis {
 namespace {
@@ -50,20 +51,26 @@ void Forest::coarsen() {
     }
 }
 
-/// The piece with this id, or the one that it was joined into.
-std::uint32_t Forest::find(std::uint64_t id) const {
-    auto const after = std::ranges::upper_bound(pieces_, id, {}, &Piece::id);
+/// The piece with this id, or the one that it was joined into; asked for by a child.
+std::uint32_t Forest::find(std::uint64_t id, std::uint32_t child) const {
+    auto from = pieces_.begin(), to = pieces_.end();
+    if (id < pieces_[child].id && thread_key(id) == thread_key(pieces_[child].id)) { // mostly: it is not far away
+        to = from + child;
+        for (std::ptrdiff_t step = 8; to - from > step; step *= 2)
+            if ((to - step)->id <= id) from = to - step;
+    }
+    auto const after = std::ranges::upper_bound(from, to, id, {}, &Piece::id);
     if (after == pieces_.begin()) return none;
     auto const at = std::prev(after);
     return thread_key(at->id) == thread_key(id) ? static_cast<std::uint32_t>(at - pieces_.begin()) : none;
 }
 
 void Forest::finish() {
-    std::ranges::sort(pieces_, {}, &Piece::id);
+    if (!std::ranges::is_sorted(pieces_, {}, &Piece::id)) std::ranges::sort(pieces_, {}, &Piece::id);
     parents_.assign(pieces_.size(), none);
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
         if (pieces_[i].parent == 0) continue;
-        auto const parent = find(pieces_[i].parent);
+        auto const parent = find(pieces_[i].parent, i);
         if (parent != i) parents_[i] = parent;
     }
     order_by_parents();
@@ -84,43 +91,47 @@ void Forest::order_by_parents() {
 }
 
 std::vector<Subtree> Forest::longest(std::size_t count) const {
-    std::vector<std::uint32_t> root(pieces_.size());
-    std::map<std::uint32_t, Subtree> subtrees;
+    std::vector<std::uint32_t> number(pieces_.size()); // of the subtree that a piece belongs to
+    std::vector<Subtree> subtrees;
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
         auto const& piece = pieces_[*at];
         auto const parent = parents_[*at];
         bool const is_handed = parent == none || thread_key(pieces_[parent].id) != thread_key(piece.id);
-        root[*at] = is_handed ? *at : root[parent];
-        auto& subtree = subtrees[root[*at]];
-        if (is_handed) subtree = {rank_of(piece.id), thread_of(piece.id), 1e-9 * static_cast<double>(piece.start_ns)};
-        if (is_handed) subtree.depth = piece.depth;
+        number[*at] = is_handed ? static_cast<std::uint32_t>(subtrees.size()) : number[parent];
+        if (is_handed)
+            subtrees.push_back({.rank = rank_of(piece.id),
+                                .thread = thread_of(piece.id),
+                                .start = 1e-9 * static_cast<double>(piece.start_ns),
+                                .depth = piece.depth});
+        auto& subtree = subtrees[number[*at]];
         subtree.end = std::max(subtree.end, 1e-9 * static_cast<double>(piece.end_ns));
         subtree.useful += 1e-9 * static_cast<double>(piece.useful_ns);
         subtree.chunks += piece.chunks;
         subtree.nodes += piece.nodes;
     }
-    std::vector<Subtree> all;
-    for (auto const& [_, subtree] : subtrees) all.push_back(subtree);
-    std::ranges::stable_sort(all, std::ranges::greater{}, &Subtree::useful);
-    if (count > 0 && all.size() > count) all.resize(count);
-    return all;
+    auto const is_longer = [](Subtree const& a, Subtree const& b) {
+        return std::tuple(b.useful, a.start, a.rank, a.thread) < std::tuple(a.useful, b.start, b.rank, b.thread);
+    };
+    auto const kept = count > 0 ? std::min(count, subtrees.size()) : subtrees.size();
+    std::ranges::partial_sort(subtrees, subtrees.begin() + static_cast<std::ptrdiff_t>(kept), is_longer);
+    subtrees.resize(kept);
+    return subtrees;
 }
 
 std::vector<SizeClass> Forest::sizes() const {
     std::vector<std::int64_t> total(pieces_.size());
     for (std::size_t i = 0; i < pieces_.size(); ++i) total[i] = pieces_[i].useful_ns;
-    std::map<int, SizeClass> classes;
+    std::array<SizeClass, 65> classes{};
     for (auto const i : order_) {
         if (parents_[i] != none) total[parents_[i]] += total[i];
         auto const us = static_cast<std::uint64_t>(std::max<std::int64_t>(total[i] / 1000, 0));
-        auto const bits = static_cast<int>(std::bit_width(us));
-        auto& found = classes[bits];
-        found.from_us = bits == 0 ? 0 : static_cast<double>(std::uint64_t{1} << (bits - 1));
-        ++found.subtrees;
-        found.useful += 1e-9 * static_cast<double>(total[i]);
+        auto const bits = static_cast<std::size_t>(std::bit_width(us));
+        classes[bits].from_us = bits == 0 ? 0 : static_cast<double>(std::uint64_t{1} << (bits - 1));
+        ++classes[bits].subtrees;
+        classes[bits].useful += 1e-9 * static_cast<double>(total[i]);
     }
     std::vector<SizeClass> list;
-    for (auto const& [_, found] : classes) list.push_back(found);
+    std::ranges::copy_if(classes, std::back_inserter(list), [](SizeClass const& c) { return c.subtrees > 0; });
     return list;
 }
 

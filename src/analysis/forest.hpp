@@ -34,7 +34,7 @@ private:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
     void coarsen();
-    [[nodiscard]] std::uint32_t find(std::uint64_t id) const;
+    [[nodiscard]] std::uint32_t find(std::uint64_t id, std::uint32_t child) const;
     void order_by_parents();
 
     std::size_t max_chunks_;

@@ -6,7 +6,7 @@ namespace espalier::analysis {
 
 /// Joins the `count` earliest of the pending intervals to the union.
 void IntervalUnion::close(std::size_t count) {
-    std::ranges::sort(pending_);
+    if (!std::ranges::is_sorted(pending_)) std::ranges::sort(pending_);
     for (std::size_t i = 0; i < count; ++i) {
         auto const& next = pending_[i];
         if (!has_any_) {
@@ -16,7 +16,7 @@ void IntervalUnion::close(std::size_t count) {
         } else if (next.from <= last_.to) {
             last_.to = std::max(last_.to, next.to);
         } else {
-            covered_ += last_.to - last_.from;
+            close_last();
             if (next.from - last_.to >= min_gap_) gaps_.push_back({last_.to, next.from});
             last_ = next;
         }
@@ -24,9 +24,14 @@ void IntervalUnion::close(std::size_t count) {
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
+void IntervalUnion::close_last() {
+    covered_ += last_.to - last_.from;
+    if (outer_ != nullptr) outer_->add(last_.from, last_.to);
+}
+
 void IntervalUnion::finish() {
     close(pending_.size());
-    covered_ += last_.to - last_.from;
+    close_last();
 }
 
 } // namespace espalier::analysis

@@ -18,9 +18,9 @@ struct Interval {
 /// counts only from where the union was closed.
 class IntervalUnion {
 public:
-    /// Gaps shorter than `min_gap` are not kept.
-    explicit IntervalUnion(std::int64_t min_gap = 0, std::size_t pending = 1u << 20)
-        : min_gap_(min_gap), pending_limit_(pending) {}
+    /// Gaps shorter than `min_gap` are not kept. `outer` gets the joined intervals too, and must live as long.
+    explicit IntervalUnion(std::int64_t min_gap = 0, std::size_t pending = 1u << 20, IntervalUnion* outer = nullptr)
+        : min_gap_(min_gap), pending_limit_(pending), outer_(outer) {}
 
     void add(std::int64_t from, std::int64_t to) {
         if (to <= from) return;
@@ -36,9 +36,11 @@ public:
 
 private:
     void close(std::size_t count);
+    void close_last();
 
     std::int64_t min_gap_;
     std::size_t pending_limit_;
+    IntervalUnion* outer_;
     std::vector<Interval> pending_;
     std::vector<Interval> gaps_;
     Interval last_; ///< the run of intervals that may still grow

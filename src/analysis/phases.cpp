@@ -78,18 +78,26 @@ void add_outcomes(Analysis const& analysis, std::vector<Phase>& phases) {
 
 std::vector<Phase> phases_of(Analysis const& analysis) {
     std::vector<Phase> phases;
-    for (std::size_t i = 0; i < activity_names.size(); ++i) {
-        auto const activity = static_cast<Activity>(i);
-        phases.push_back(over_ranks(std::string(activity_names[i]), analysis,
-                                    [&](RankTimes const& rank) { return rank.in(activity); }));
-        if (activity == Activity::query) add_outcomes(analysis, phases);
+    auto const add = [&](std::string_view name, auto&& value) {
+        phases.push_back(over_ranks(std::string(name), analysis, value));
+    };
+    auto const add_activity = [&](Activity activity) {
+        add(activity_names[static_cast<std::size_t>(activity)],
+            [&](RankTimes const& rank) { return rank.in(activity); });
+    };
+    add_activity(Activity::expand);
+    bool const has_queries =
+        std::ranges::any_of(analysis.ranks, [](RankTimes const& rank) { return rank.in(Activity::query) > 0; });
+    if (has_queries) {
+        add_activity(Activity::query);
+        add("expand and query",
+            [](RankTimes const& rank) { return rank.in(Activity::expand) + rank.in(Activity::query); });
     }
-    phases.push_back(over_ranks("mpi", analysis, [](RankTimes const& rank) {
-        return rank.communication.sending + rank.communication.receiving;
-    }));
-    phases.push_back(over_ranks("io", analysis, [](RankTimes const& rank) { return rank.communication.writing; }));
-    phases.push_back(
-        over_ranks("commit", analysis, [](RankTimes const& rank) { return rank.communication.committing; }));
+    add_outcomes(analysis, phases);
+    for (auto const activity : {Activity::verify, Activity::wait, Activity::other}) add_activity(activity);
+    add("mpi", [](RankTimes const& rank) { return rank.communication.sending + rank.communication.receiving; });
+    add("io", [](RankTimes const& rank) { return rank.communication.writing; });
+    add("commit", [](RankTimes const& rank) { return rank.communication.committing; });
     return phases;
 }
 

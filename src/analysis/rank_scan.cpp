@@ -12,12 +12,20 @@ using trace::Kind;
 
 double seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
+constexpr std::int64_t shortest_wait_ns = 10'000; // between two chunks there are some microseconds
+
+/// A thread writes about a thousand spans a second, all of a second at once: hold a few seconds of all threads.
+std::size_t pending_of(store::ShardInfo const& info) {
+    return std::max<std::size_t>(1u << 14, 4096 * static_cast<std::size_t>(std::max(info.threads, 1)));
+}
+
 double& part(ThreadTimes& times, Activity activity) { return times.in[static_cast<std::size_t>(activity)]; }
 
 } // namespace
 
 RankScan::RankScan(store::ShardInfo const& info, AnalyseOptions const& options, Shared& shared)
-    : options_(options), shared_(shared) {
+    : options_(options), shared_(shared), active_(shortest_wait_ns, pending_of(info)),
+      working_(0, pending_of(info), &active_) {
     times_.rank = info.rank;
     times_.host = info.host;
     times_.threads.resize(static_cast<std::size_t>(std::max(info.threads, 1)));
@@ -79,7 +87,6 @@ void RankScan::add_work(Event const& event, Activity activity) {
     thread->prunes += event.prunes;
     last_[event.thread - 1u] = activity;
     working_.add(event.start_ns, event.start_ns + event.duration_ns);
-    active_.add(event.start_ns, event.start_ns + event.duration_ns);
     shared_.forest.add(event);
     auto& timeline = shared_.timeline;
     timeline.add(times_.rank, TimelineBuilder::busy, event.start_ns, event.duration_ns);

@@ -45,8 +45,8 @@ private:
     AnalyseOptions const& options_;
     Shared& shared_;
     RankTimes times_;
-    IntervalUnion working_;        ///< at least one thread works
-    IntervalUnion active_{10'000}; ///< or the communicating thread does; shorter gaps are no waiting
+    IntervalUnion active_;  ///< at least one thread works, or the communicating one does
+    IntervalUnion working_; ///< at least one thread works
     std::vector<Activity> last_;   ///< by thread: what a query that comes now was part of
     std::vector<QueryInterval> queries_;
     MessageLog log_;

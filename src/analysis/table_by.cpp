@@ -106,9 +106,9 @@ Table by_node(Analysis const& a) {
 }
 
 Table by_phase(Analysis const& a) {
-    Table table{{"name", "share", "min", "mean", "max", "max_rank"}, {}};
+    Table table{{"name", "level", "share", "min", "mean", "max", "max_rank"}, {}};
     for (auto const& phase : phases_of(a))
-        table.rows.push_back({std::string(static_cast<std::size_t>(2 * phase.level), ' ') + phase.name,
+        table.rows.push_back({phase.name, static_cast<std::uint64_t>(phase.level),
                               a.runtime > 0 ? phase.mean / a.runtime : 0.0, phase.min, phase.mean, phase.max,
                               fmt::format("rank {}", phase.max_rank)});
     return table;

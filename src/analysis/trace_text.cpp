@@ -91,9 +91,7 @@ std::string efficiency_text(Analysis const& a) {
 
 std::string phases_text(Analysis const& a) {
     std::string text = "\nwhere the time went (seconds a thread)     share       min      mean       max\n";
-    auto all = phases_of(a);
-    std::erase_if(all, [&](Phase const& phase) { return phase.max < 1e-3 * a.runtime && phase.name == "query"; });
-    for (auto const& phase : all) {
+    for (auto const& phase : phases_of(a)) {
         if (phase.level > 0 && phase.mean < 0.005 * a.runtime) continue;
         bool const is_own = phase.name == "mpi" || phase.name == "io" || phase.name == "commit";
         auto const name = fmt::format("{}{}{}", std::string(static_cast<std::size_t>(2 * phase.level), ' '), phase.name,

@@ -112,7 +112,7 @@ struct AnalyseOptions {
     std::size_t longest = 10;
     std::size_t bins = 512;              ///< of the timeline, at most
     std::size_t rows = 256;              ///< of the timeline, at most
-    std::size_t max_chunks = 8u << 20;   ///< more are joined with their neighbours: memory is bounded
+    std::size_t max_chunks = 4u << 20;   ///< more are joined with their neighbours: memory is bounded
     std::size_t max_messages = 8u << 20; ///< more are not replayed
 };
 /// Streams the shards once. Throws InputError if the window holds nothing.
