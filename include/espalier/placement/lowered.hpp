@@ -1,0 +1,38 @@
+#pragma once
+
+#include "espalier/placement/hierarchy.hpp"
+#include "espalier/placement/program.hpp"
+
+namespace espalier::placement {
+
+/// A program on real devices: the groups of each step are lists of devices, all of which run at once.
+struct LoweredStep {
+    Collective collective = Collective::all_reduce;
+    std::vector<std::vector<int>> groups;
+};
+using Lowered = std::vector<LoweredStep>;
+
+/// `groups`: the reduction groups, as reduction_groups gives them; `sizes`: the factors of the reduction.
+[[nodiscard]] Lowered lower(Program const& program, std::vector<int> const& sizes,
+                            std::vector<std::vector<int>> const& groups);
+
+/// Runs a program on random numbers, one for each device and chunk, and compares every sum: true if every device ends
+/// with exactly the right ones. Shares nothing with the state semantics but the program.
+[[nodiscard]] bool sums_are_right(Program const& program, std::vector<int> const& sizes, std::uint64_t seed);
+
+/// What a step costs and why, for --explain.
+struct StepCost {
+    double seconds = 0;
+    bool is_ring = true;             ///< else a tree
+    std::vector<double> level_bytes; ///< by level of the hierarchy: bytes over the busiest link that leaves an instance
+    double held = 0;                 ///< share of the payload that a participant brings, the most
+};
+
+/// Time of a lowered program: each step is a ring or a binary tree, whichever is quicker; in each of its rounds all
+/// messages of all groups share the links of the instances that they leave and enter, and a round takes as long as its
+/// busiest link plus the latency of its farthest message.
+[[nodiscard]] std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierarchy,
+                                               double payload_bytes);
+[[nodiscard]] double seconds(std::vector<StepCost> const& costs);
+
+} // namespace espalier::placement

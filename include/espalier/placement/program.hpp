@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::placement {
+
+enum class Collective : std::uint8_t { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
+inline constexpr std::array<std::string_view, 5> collective_names{"AllReduce", "Reduce", "ReduceScatter", "AllGather",
+                                                                  "Broadcast"};
+
+/// How the devices of a reduction group are divided for one step. Devices are numbers in mixed radix over the factors,
+/// outermost first. The digits in [from, to) vary within a group, the others are fixed.
+///
+/// to = last: `InsideGroup` of level `from`. Else `Parallel`: for every value of the digits after `to`; or `Master`:
+/// only where these are 0, so that the other devices sit out.
+struct Grouping {
+    std::uint8_t from = 0;
+    std::uint8_t to = 0;
+    bool is_master = false;
+
+    auto operator<=>(Grouping const&) const = default;
+};
+/// All that differ, of so many levels: n (n + 1) / 2 ranges, those that end early twice.
+[[nodiscard]] std::vector<Grouping> groupings(int levels);
+
+struct Step {
+    Grouping grouping;
+    Collective collective = Collective::all_reduce;
+
+    auto operator<=>(Step const&) const = default;
+};
+using Program = std::vector<Step>;
+
+/// The groups of a step, each in the order of its devices; groups of one are left out.
+[[nodiscard]] std::vector<std::vector<int>> groups(Grouping const& grouping, std::vector<int> const& sizes);
+
+/// `(node, InsideGroup, ReduceScatter)`; names are of the levels with a factor, outermost first.
+[[nodiscard]] std::string slice_text(Grouping const& grouping, std::vector<std::string> const& names);
+[[nodiscard]] std::string form_text(Grouping const& grouping, std::vector<std::string> const& names);
+[[nodiscard]] std::string text(Program const& program, std::vector<std::string> const& names);
+
+} // namespace espalier::placement
