@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> own_files{
-    "run.h5", "run.h5.tmp", "checkpoint.h5", "checkpoint.h5.tmp", "checkpoint.previous.h5", "lock"};
+constexpr std::array<std::string_view, 7> own_files{
+    "run.h5", "run.h5.tmp", "checkpoint.h5", "checkpoint.h5.tmp", "checkpoint.previous.h5", "report.html", "lock"};
 constexpr std::array<std::string_view, 2> own_folders{"trace", "emit"};
 constexpr std::string_view segment_prefix = "segment-";
 

@@ -1,0 +1,162 @@
+// The sections that are drawn from the data; each takes what it needs and fills its place.
+const seconds_column = name => ({name, number: true, show: text.seconds});
+const count_column = name => ({name, number: true, show: text.grouped});
+const percent_column = name => ({name, number: true, show: text.percent});
+const level = share => share >= 0.8 ? 'good' : share >= 0.6 ? 'fair' : 'poor';
+
+function draw_funnel(steps) {
+  const host = place('funnel-picture');
+  if (steps.length === 0) return void host.append(empty('The problem keeps no funnel.'));
+  const most = Math.max(1, ...steps.map(one => one.count));
+  const length = count => count > 0 ? Math.log(1 + count) / Math.log(1 + most) : 0;
+  const kept = steps.filter(one => one.is_kept).map(one => `${one.name} ${text.grouped(one.count)}`).join(', ');
+  const picture = svg('svg', {role: 'img', 'aria-label': `Funnel: ${kept}.`});
+  host.append(html('ul', {class: 'legend'}, html('li', {}, html('i', {style: 'background: var(--c0)'}), 'what goes on'),
+                   html('li', {}, html('i', {style: 'background: var(--c1)'}), 'what is dropped, and why'), html('li', {}, 'lengths are logarithmic')),
+              html('div', {class: 'bars'}, picture));
+  redrawn(() => {
+    const width = Math.max(280, Math.floor(host.clientWidth));
+    const [left, line] = [112, 24];
+    const room = width - left - 110;
+    set_all(picture, {viewBox: `0 0 ${width} ${steps.length * line + 4}`});
+    picture.replaceChildren(...steps.map((one, i) => {
+      const long = Math.max(one.count > 0 ? 2 : 0, room * length(one.count));
+      const thick = one.is_kept ? 16 : 9;
+      return svg('g', {}, svg('title', {}, `${one.name}: ${text.grouped(one.count)} ${one.note}`),
+                 svg('rect', {class: 'hit', x: 0, y: i * line, width, height: line}),
+                 svg('text', {class: one.is_kept ? 'strong' : '', x: left - 8, y: i * line + 16, 'text-anchor': 'end'}, one.name),
+                 svg('rect', {class: `bar ${one.is_kept ? 'c0' : 'c1'}`, x: left, y: i * line + 12 - thick / 2, width: long.toFixed(1), height: thick}),
+                 svg('text', {class: one.is_kept ? 'strong' : '', x: left + long + 7, y: i * line + 16}, text.grouped(one.count)));
+    }));
+  });
+}
+
+function draw_progress(progress, cost) {
+  const host = place('progress-plots');
+  const times = progress.seconds;
+  if (times.length === 0) return void host.append(empty('The run left no records of progress: it was over before the first one was due.'));
+  const along = values => times.map((time, i) => [time, values[i]]);
+  const time_axis = {name: 'time', show: text.seconds, log: times[times.length - 1] > 100 * times[0]};
+  if (!time_axis.log) time_axis.from = 0;
+  const found = along(progress.best).filter(one => one[1] !== null);
+  const best = found.filter((one, i) => i === 0 || i === found.length - 1 || one[1] !== found[i - 1][1]);
+  if (best.length > 0) {
+    const show = value => `${text.significant(value, 4)}${cost.unit ? ` ${cost.unit}` : ''}`;
+    const [first, last] = [best[0], best[best.length - 1]];
+    host.append(plot({title: 'Best cost', label: `The best cost fell from ${show(first[1])} after ${text.seconds(first[0])} to ${show(last[1])} at the end.`,
+                      x: time_axis, y: {name: `best cost${cost.unit ? ` [${cost.unit}]` : ''}`, show: value => text.significant(value, 4)},
+                      series: [{name: 'best cost', points: best, is_step: true}],
+                      marks: cost.input ? [{y: cost.input, name: `input program, ${show(cost.input)}`}] : []}));
+  } else host.append(empty(cost.is_counting ? 'The problem counts nodes and has no cost: here are its nodes over time.' : 'No result was found, so there is no best cost: here are the nodes over time.'));
+  const last = times.length - 1;
+  host.append(plot({title: 'Nodes', label: `${text.count(progress.nodes[last])} nodes after ${text.seconds(times[last])}.`, x: time_axis,
+                    y: {name: 'nodes', show: text.count, log: true}, series: [{name: 'nodes', points: along(progress.nodes)}]}),
+              plot({title: 'Nodes per second', label: `${text.count(progress.rate[last])} nodes a second over the whole run.`, x: time_axis,
+                    y: {name: 'nodes per second, mean so far', show: text.count, from: 0}, series: [{name: 'nodes per second', points: along(progress.rate)}]}),
+              alternative('Records of progress', [seconds_column('time'), count_column('nodes'), {name: 'nodes/s', number: true, show: text.count},
+                {name: 'best', number: true, show: value => text.significant(value, 6)}, count_column('results'), count_column('queued'), count_column('idle threads')],
+                times.map((time, i) => [time, progress.nodes[i], progress.rate[i], progress.best[i], progress.results[i], progress.queued[i], progress.idle[i]])));
+}
+
+/** A row is [depth, name, efficiency, time lost as a share]; null: not known. */
+function tree(title, meaning, rows, capacity) {
+  const body = rows.filter(one => one[2] !== null).map(([depth, name, value, lost]) => html('tr', {class: depth === 0 ? 'top' : null},
+    html('th', {scope: 'row', style: `padding-left: ${0.4 + 1.1 * depth}rem`}, name),
+    html('td', {}, html('span', {class: 'meter', 'aria-hidden': 'true'},
+                        html('i', {class: level(value), style: `width: ${(100 * Math.max(0, Math.min(1, value))).toFixed(2)}%`}))),
+    html('td', {class: 'number'}, text.percent(value)),
+    html('td', {class: 'number'}, lost === null ? '' : text.seconds(Math.max(0, lost * capacity)))));
+  const head = [html('span', {class: 'unseen'}, 'metric'), html('span', {class: 'unseen'}, 'bar'), 'efficiency', 'time lost'];
+  return html('div', {}, html('h3', {}, title), html('p', {class: 'note'}, meaning), html('div', {class: 'wide'}, html('table', {class: 'tree'},
+    html('thead', {}, html('tr', {}, head.map((name, i) => html('th', {scope: 'col', class: i > 1 ? 'number' : null}, name)))), html('tbody', {}, body))));
+}
+function draw_efficiency(trace) {
+  const host = place('efficiency-trees');
+  const e = trace.efficiency;
+  const capacity = trace.runtime * trace.threads;
+  const top = [0, 'Parallel efficiency', e.parallel, 1 - e.parallel];
+  const product = 'Each is the product of those below it.';
+  host.append(html('div', {class: 'trees'},
+    tree('All threads', product, [top, [1, 'Load balance', e.load_balance, e.communication - e.parallel], [1, 'Communication', e.communication, 1 - e.communication],
+      [2, 'Serialisation', e.serialisation, e.transfer - e.communication], [2, 'Transfer', e.transfer, 1 - e.transfer]], capacity),
+    tree('MPI × OpenMP', product, [top, [1, 'MPI', e.mpi, 1 - e.mpi], [2, 'Load balance', e.mpi_load_balance, e.mpi_communication - e.mpi],
+      [2, 'Communication', e.mpi_communication, 1 - e.mpi_communication], [1, 'OpenMP', e.openmp, e.mpi - e.parallel],
+      [2, 'Load balance', e.openmp_load_balance, null], [2, 'Communication', e.openmp_communication, null]], capacity),
+    tree('As a sum', 'What each loses is the sum of what those below it lose.', [top, [1, 'Process', e.process, 1 - e.process],
+      [2, 'Load balance', e.process_load_balance, 1 - e.process_load_balance], [2, 'Communication', e.process_communication, 1 - e.process_communication],
+      [1, 'Thread', e.thread, 1 - e.thread], [2, 'OpenMP region', e.openmp_region, 1 - e.openmp_region], [2, 'Serial region', e.serial_region, 1 - e.serial_region]], capacity)),
+    html('p', {class: 'note'}, `POP’s metrics. Time lost is summed over all threads, which had ${text.seconds(capacity)} together.`), ...notes(trace.remarks));
+}
+
+function draw_where(trace) {
+  const host = place('where-tables');
+  const rank = {name: 'rank', number: true};
+  host.append(table('Seconds a thread, by rank', [{name: 'what'}, seconds_column('min'), rank, seconds_column('average'), percent_column('of runtime'), seconds_column('max'), rank],
+    trace.where.map(one => [one.name, one.min, one.min_rank, one.mean, one.mean / trace.runtime, one.max, one.max_rank])));
+  const sum = trace.outcomes.reduce((all, one) => all + (one.is_part ? 0 : one.seconds), 0);
+  host.append(html('h3', {}, 'By outcome'));
+  if (sum > 0) host.append(table('Time on nodes by what became of them: a sample, all threads, the whole run', [{name: 'outcome'}, seconds_column('time'), percent_column('share')],
+    trace.outcomes.filter(one => one.seconds > 0).map(one => [one.name, one.seconds, one.seconds / sum])));
+  else host.append(empty('The trace holds no times by outcome.'));
+  const columns = [count_column('rank'), {name: 'host'}, count_column('threads'), ...['useful', 'expand', 'query', 'verify', 'wait', 'other', 'sending', 'receiving', 'writing'].map(seconds_column), count_column('chunks'), count_column('nodes')];
+  host.append(html('details', {}, html('summary', {}, `All ranks (${text.grouped(trace.ranks.length)})`), trace.left_out_ranks > 0 ? html('p', {class: 'note'}, `${text.plural(trace.left_out_ranks, 'more rank')} left out: espalier trace RUN --by rank --top 0 has all.`) : null,
+                   table('A line a rank', columns, trace.ranks, {is_long: trace.ranks.length > 16})));
+}
+
+function draw_subtrees(trace) {
+  const host = place('subtrees-table');
+  if (trace.longest.length === 0) return void host.append(empty('The trace holds no chunks, so there are no subtrees.'));
+  host.append(table('What one thread worked on without handing it over', [count_column('rank'), count_column('thread'), seconds_column('start'), seconds_column('end'), seconds_column('useful'), count_column('chunks'), count_column('nodes'), count_column('depth')], trace.longest));
+}
+
+function draw_sizes(trace) {
+  const host = place('sizes-plots');
+  const sizes = trace.sizes.filter(one => one[1] > 0);
+  if (sizes.length === 0) return void host.append(empty('The trace holds no chunks, so there are no sizes.'));
+  const x = {name: 'useful time of a subtree, from', show: value => text.seconds(value * 1e-6), log: true};
+  const largest = sizes[sizes.length - 1];
+  const at = one => Math.max(one[0], 0.5);
+  host.append(plot({title: 'Number of subtrees', label: `Subtrees by size; the largest class begins at ${x.show(at(largest))} and holds ${text.grouped(largest[1])}.`, x,
+                    y: {name: 'subtrees', show: text.count, log: true}, series: [{name: 'subtrees', points: sizes.map(one => [at(one), one[1]])}]}),
+              plot({title: 'Time in them', label: 'Useful time of all subtrees of a size.', x, y: {name: 'useful time', show: text.seconds, log: true},
+                    series: [{name: 'useful time', points: sizes.map(one => [at(one), one[2]])}]}),
+              html('p', {class: 'note all'}, 'Whole subtrees, wherever they were searched; a subtree within another counts again.'),
+              alternative('Subtrees by size', [{name: 'from', number: true, show: x.show}, count_column('subtrees'), seconds_column('useful')], sizes));
+}
+
+function draw_scaling(scaling, why) {
+  const host = place('scaling-plots');
+  if (!scaling || scaling.predictions.length === 0) return void host.append(empty(why || 'There is no prediction.'));
+  const policies = Array.from(new Set(scaling.predictions.map(one => one.policy)));
+  const of = policy => scaling.predictions.filter(one => one.policy === policy);
+  const nodes = Array.from(new Set(scaling.predictions.map(one => one.nodes))).sort((a, b) => a - b);
+  const marks = scaling.limits.filter(one => one.nodes > 0 && one.nodes <= nodes[nodes.length - 1]).map(one => ({x: one.nodes, name: `knee${policies.length > 1 ? ` (${one.policy})` : ''}: ${one.nodes}`}));
+  const x = {name: 'nodes', show: text.count, log: true, ticks: nodes};
+  const first = of(policies[0])[0];
+  const series = key => policies.map(policy => ({name: policy, points: of(policy).map(one => [one.nodes, one[key]])}));
+  const ideal = {name: 'ideal', class: 'ideal', has_dots: false, points: nodes.map(one => [one, first.makespan * first.nodes / one])};
+  const floor = scaling.critical_path > 0 ? [{y: scaling.critical_path, name: `longest chain, ${text.seconds(scaling.critical_path)}`}] : [];
+  const last = of(policies[0])[of(policies[0]).length - 1];
+  host.append(plot({title: 'Time', label: `On ${last.nodes} nodes the run would take ${text.seconds(last.makespan)}.`, x, y: {name: 'time', show: text.seconds, log: true}, series: [...series('makespan'), ideal], marks: [...marks, ...floor]}),
+              plot({title: 'Efficiency', label: `On ${last.nodes} nodes the efficiency would be ${text.percent(last.efficiency)}.`, x, y: {name: 'efficiency', show: value => `${Math.round(100 * value)} %`, from: 0, to: 1},
+                    series: [...series('efficiency'), {name: 'ideal', class: 'ideal', has_dots: false, points: nodes.map(one => [one, 1])}], marks}),
+              html('p', {class: 'note all'}, `${text.plural(scaling.chunks, 'measured chunk')} with ${text.seconds(scaling.work_seconds)} of work${scaling.work === 1 ? '' : ` (${text.significant(scaling.work)} times the measured)`}, replayed through the same scheduler in virtual time. The knee is where more nodes gain less than a tenth of what they cost.`),
+              ...notes(scaling.remarks),
+              alternative('Predictions', [count_column('nodes'), count_column('threads'), {name: 'policy'}, seconds_column('time'), percent_column('efficiency'), {name: 'speed-up', number: true, show: value => text.significant(value)}, percent_column('master load'), count_column('messages')],
+                scaling.predictions.map(one => [one.nodes, one.threads, one.policy, one.makespan, one.efficiency, one.speedup, one.master_load, one.messages])));
+}
+
+function draw_solver(trace) {
+  const host = place('solver-plots');
+  const rows = trace.contention.filter(one => one[1] > 0);
+  if (rows.length === 0) return void host.append(empty('The run asked the solver nothing while it was traced.'));
+  const queries = rows.reduce((all, one) => all + one[1], 0);
+  const time = rows.reduce((all, one) => all + one[2], 0);
+  const cpu = rows.reduce((all, one) => all + one[3], 0);
+  const ms = value => `${text.significant(value)} ms`;
+  host.append(html('p', {class: 'all'}, `${text.grouped(queries)} queries took ${text.seconds(time)}, ${text.percent(time / (trace.runtime * trace.threads))} of the threads’ time; the solver itself used ${text.seconds(cpu)} of CPU.`));
+  if (rows.length > 1) host.append(plot({title: 'Mean time of a query', label: 'Mean time of a query by the number of threads of a rank that were in one.', x: {name: 'threads of the rank in a query', show: text.count, ticks: rows.map(one => one[0]).slice(0, 16)},
+    y: {name: 'ms', show: value => text.significant(value), from: 0}, series: [{name: 'wall', points: rows.map(one => [one[0], 1e3 * one[2] / one[1]])}, {name: 'CPU', points: rows.map(one => [one[0], 1e3 * one[3] / one[1]])}]}));
+  host.append(html('div', {class: rows.length > 1 ? '' : 'all'}, table('Queries by how many threads of the rank were in one', [count_column('threads'), count_column('queries'), seconds_column('in queries'), {name: 'mean', number: true, show: ms}, {name: 'mean CPU', number: true, show: ms}],
+    rows.map(one => [one[0], one[1], one[2], 1e3 * one[2] / one[1], 1e3 * one[3] / one[1]]))));
+}

@@ -1,0 +1,454 @@
+#!/usr/bin/python3
+"""The page about a run, in a real browser: it loads from the disk alone, its strip zooms, its tables sort, it prints, and text of a
+run stays text."""
+
+import base64
+import fcntl
+import json
+import os
+import re
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import time
+import unittest
+import zlib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import harness
+from harness import DONE, FAILURE, INVALID_INPUT, PUBLISHED, Case
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+SECTIONS = ["verdict", "results", "funnel", "progress", "efficiency", "strip", "where", "subtrees", "sizes", "scaling", "solver",
+            "provenance", "reproduce"]
+KEY_CODES = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "Enter": 13, "+": 187, "-": 189}
+
+
+class Browser:
+    """A headless Chromium with one page, told what to do through a pipe: JSON messages with a zero byte after each."""
+
+    def __init__(self, folder: Path, *, width: int = 1280, height: int = 900):
+        to_browser, self._out = os.pipe()
+        self._in, from_browser = os.pipe()
+        command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+                   "--disable-extensions", "--disable-component-update", "--disable-background-networking", "--disable-dev-shm-usage",
+                   f"--user-data-dir={folder / 'browser'}", f"--window-size={width},{height}"]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                         close_fds=False, start_new_session=True, env={**harness.environment(), "HOME": str(folder)},
+                                         preexec_fn=lambda: self._give_pipes(to_browser, from_browser))
+        os.close(to_browser)
+        os.close(from_browser)
+        self._rest, self._count, self.events = b"", 0, []
+        self._session = None
+        target = self.tell("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.tell("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Runtime", "Log", "Network", "Page"):
+            self.tell(f"{domain}.enable")
+        self.resize(width, height)
+
+    @staticmethod
+    def _give_pipes(to_browser: int, from_browser: int) -> None:
+        """It reads from 3 and writes to 4; the originals may be these very numbers."""
+        read, write = (fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (to_browser, from_browser))
+        os.dup2(read, 3)
+        os.dup2(write, 4)
+        harness._die_with_parent()
+
+    def end(self) -> None:
+        try:
+            self.tell("Browser.close")
+            self._process.wait(20)
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
+            os.killpg(self._process.pid, 9)     # its own session: nothing else is in this group
+            self._process.wait(20)
+        os.close(self._in)
+        os.close(self._out)
+
+    def _message(self, timeout_s: float) -> dict:
+        deadline = time.monotonic() + timeout_s
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._in], [], [], max(0, deadline - time.monotonic()))
+            part = os.read(self._in, 1 << 20) if ready else b""
+            if not part:
+                raise AssertionError("the browser said nothing in time" if not ready else "the browser ended")
+            self._rest += part
+        message, self._rest = self._rest.split(b"\0", 1)
+        return json.loads(message)
+
+    def tell(self, method: str, **parameters) -> dict:
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data):]
+        while (answer := self._message(60)).get("id") != self._count:
+            self.events.append(answer)
+        if "error" in answer:
+            raise AssertionError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+    def open(self, file: Path) -> None:
+        self.tell("Page.navigate", url=file.as_uri())
+        self.until("document.readyState === 'complete' && document.documentElement.dataset.ready === 'yes'")
+        self.settle()
+
+    def settle(self) -> None:
+        """Until what was changed is drawn."""
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def value(self, expression: str):
+        result = self.tell("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(f"{expression}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    def until(self, expression: str, timeout_s: float = 30) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not self.value(expression):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not after {timeout_s} s: {expression}")
+            time.sleep(0.05)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self.tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def prefer(self, scheme: str) -> None:
+        self.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.settle()
+
+    def press(self, key: str) -> None:
+        text = {"Enter": "\r"}.get(key, key) if len(key) == 1 or key == "Enter" else ""
+        self.tell("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=KEY_CODES[key], text=text)
+        self.tell("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=KEY_CODES[key])
+
+    def mouse(self, kind: str, x: float, y: float, **more) -> None:
+        self.tell("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def center(self, selector: str) -> tuple[float, float, float, float]:
+        """Scrolls there; x and y of the middle, width and height."""
+        box = self.value(f"""(() => {{ const one = document.querySelector({json.dumps(selector)});
+            one.scrollIntoView({{block: 'center', behavior: 'instant'}}); const box = one.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2, box.width, box.height]; }})()""")
+        return tuple(box)
+
+    def click(self, selector: str) -> None:
+        x, y, _, _ = self.center(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
+
+    def requests(self) -> list[str]:
+        return [event["params"]["request"]["url"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+
+    def complaints(self) -> list:
+        """Exceptions, errors and warnings of the console, and what the browser itself logs."""
+        found = []
+        for event in self.events:
+            method, parameters = event.get("method"), event.get("params", {})
+            if method == "Runtime.exceptionThrown":
+                found.append(parameters["exceptionDetails"])
+            elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+                found.append(parameters["args"])
+            elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+                found.append(parameters["entry"])
+        return found
+
+
+def png_bytes(data: bytes) -> tuple[int, int, bytes]:
+    """Width, height and the filtered bytes of a PNG."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+    at, pixels, size = 8, b"", (0, 0)
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0], "damaged PNG"
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        if kind == b"IDAT":
+            pixels += body
+        at += 12 + length
+    return (*size, zlib.decompress(pixels))
+
+
+class Reported(Case):
+    """Runs, and pages about them."""
+
+    def searched(self, experiment: Path, *arguments, **more) -> None:
+        result = self.finished(self.search(experiment, "--quiet", *arguments, **more))
+        self.assertEqual(result.code, DONE, result.text)
+
+    def report(self, *arguments, run: str = "run") -> Path:
+        result = self.espalier("report", run, *arguments)
+        self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
+        page = self.folder / result.stdout.strip()
+        self.assertTrue(page.is_file(), result.text)
+        return page
+
+
+@unittest.skipUnless(CHROMIUM, "there is no Chromium to look at the page with")
+class InBrowser(Reported):
+    def opened(self, page: Path) -> Browser:
+        browser = Browser(self.folder)
+        self.addCleanup(browser.end)
+        browser.open(page)
+        return browser
+
+    def expect_quiet(self, browser: Browser, page: Path) -> None:
+        """Nothing was asked for but the page itself and what it carries, and nothing went wrong."""
+        browser.settle()
+        asked = browser.requests()
+        self.assertEqual([one for one in asked if not one.startswith("data:")], [page.as_uri()])
+        self.assertEqual(browser.complaints(), [])
+        self.assertNotIn("could not be drawn", browser.value("document.querySelector('main').textContent"))
+
+
+class CountingPage(InBrowser):
+    """A tree search on three ranks."""
+
+    def setUp(self):
+        super().setUp()
+        self.searched(self.experiment("T1"), ranks=3, threads=2)
+        self.page = self.report("-o", "page.html")
+        self.browser = self.opened(self.page)
+
+    def range(self) -> tuple[float, float]:
+        return tuple(self.browser.value("[+document.querySelector('.strip').dataset.from, +document.querySelector('.strip').dataset.to]"))
+
+    def test_it_loads_from_the_disk_alone(self):
+        self.expect_quiet(self.browser, self.page)
+        self.assertEqual(self.browser.value("Array.from(document.querySelectorAll('main > section'), one => one.id)"), SECTIONS)
+        self.assertEqual(self.browser.value("Array.from(document.querySelectorAll('nav a'), one => one.hash.slice(1))"), SECTIONS)
+        verdict = self.browser.value("document.querySelector('#verdict').textContent")
+        for word in ("complete", "uts", f"{PUBLISHED['T1'].nodes:,}", "3 × 2"):
+            self.assertIn(word, verdict)
+
+    def test_every_section_shows_something(self):
+        for section in SECTIONS:
+            text = self.browser.value(f"document.querySelector('#{section}').innerText")
+            self.assertGreater(len(text), 30, section)
+
+    def test_every_rank_has_its_time(self):
+        rows = self.browser.value("Array.from(document.querySelectorAll('#where details tbody tr'), row => row.cells[0].textContent)")
+        self.assertEqual(rows, ["0", "1", "2"])
+        self.assertIn("3 ranks", self.browser.value("document.querySelector('.strip').getAttribute('aria-label')"))
+
+    def test_keys_zoom_and_pan_the_strip(self):
+        whole = self.range()
+        self.assertEqual(whole[0], 0)
+        self.browser.value("document.querySelector('.strip').focus()")
+
+        self.browser.press("+")
+        near = self.range()
+        self.assertAlmostEqual(near[1] - near[0], (whole[1] - whole[0]) / 2)
+        self.browser.press("ArrowRight")
+        later = self.range()
+        self.assertAlmostEqual(later[1] - later[0], near[1] - near[0])
+        self.assertGreater(later[0], near[0])
+        self.browser.press("ArrowLeft")
+        self.assertAlmostEqual(self.range()[0], near[0])
+        self.browser.press("-")
+        self.assertAlmostEqual(self.range()[1] - self.range()[0], whole[1] - whole[0])
+        self.browser.press("+")
+        self.browser.press("Home")
+        self.assertEqual(self.range(), whole)
+        self.expect_quiet(self.browser, self.page)
+
+    def test_the_strip_tells_what_is_under_the_mouse_and_the_cursor(self):
+        x, y, _, height = self.browser.center(".strip canvas")
+        self.browser.mouse("mouseMoved", x, y)
+        shown = self.browser.value("document.querySelector('.strip .tip').textContent")
+        self.assertRegex(shown, r"rank \d on \S+, .* to .*expand \d+ %, query 0 %, verify 0 %, wait \d+ %, other \d+ %")
+
+        self.browser.value("document.querySelector('.strip').focus()")
+        for rank in ("rank 0", "rank 1", "rank 2", "rank 2"):
+            self.browser.mouse("mouseMoved", x, 1) if rank == "rank 0" else None
+            self.browser.press("ArrowDown")
+            self.assertIn(rank, self.browser.value("document.querySelector('#said').textContent"))
+
+    def test_wheel_and_drag_zoom_the_strip(self):
+        whole = self.range()
+        x, y, width, _ = self.browser.center(".strip canvas")
+        self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-240)
+        self.browser.settle()
+        self.assertEqual(self.range(), whole, "without the focus the wheel scrolls the page")
+
+        self.browser.value("document.querySelector('.strip').focus({preventScroll: true})")
+        x, y, width, _ = self.browser.center(".strip canvas")
+        self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-240)
+        self.browser.until(f"+document.querySelector('.strip').dataset.to < {whole[1]} - 1e-9")
+        near = self.range()
+        self.assertLess(near[1] - near[0], 0.5 * (whole[1] - whole[0]))
+
+        self.browser.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        self.browser.mouse("mouseMoved", x + width / 8, y, button="left", buttons=1)
+        self.browser.mouse("mouseReleased", x + width / 8, y, button="left", clickCount=1)
+        drawn = self.range()
+        self.assertLess(drawn[1] - drawn[0], 0.3 * (near[1] - near[0]))
+        for clicks in (1, 2):
+            self.browser.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=clicks)
+            self.browser.mouse("mouseReleased", x, y, button="left", clickCount=clicks)
+        self.assertEqual(self.range(), whole)
+        self.expect_quiet(self.browser, self.page)
+
+    def test_light_and_dark_differ_and_can_be_chosen(self):
+        color = lambda: self.browser.value("getComputedStyle(document.body).backgroundColor")
+        self.browser.prefer("light")
+        light = color()
+        self.browser.prefer("dark")
+        dark = color()
+        self.assertNotEqual(light, dark)
+
+        self.browser.click("#theme")
+        self.assertEqual(color(), light)
+        self.browser.prefer("light")
+        self.browser.click("#theme")
+        self.assertEqual(color(), dark)
+
+    def test_it_prints(self):
+        self.browser.prefer("dark")
+        printed = base64.b64decode(self.browser.tell("Page.printToPDF", printBackground=True)["data"])
+        self.assertEqual(printed[:5], b"%PDF-")
+        self.expect_quiet(self.browser, self.page)
+
+    def test_a_narrow_window_needs_no_scrolling_sideways(self):
+        for width in (360, 800, 1600):
+            self.browser.resize(width)
+            self.browser.settle()
+            self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width)
+
+    def test_a_picture_of_it_shows_something(self):
+        for scheme in ("light", "dark"):
+            self.browser.prefer(scheme)
+            file = self.folder / f"{scheme}.png"
+            file.write_bytes(base64.b64decode(self.browser.tell("Page.captureScreenshot", format="png")["data"]))
+            width, height, pixels = png_bytes(file.read_bytes())
+            self.assertEqual((width, height), (1280, 900))
+            self.assertGreater(len(set(pixels)), 64)    # one colour, however filtered, has a few values a channel
+            if kept := os.environ.get("ESPALIER_SCREENSHOTS"):
+                shutil.copy(file, Path(kept))
+
+
+class ResultsPage(InBrowser):
+    """A superoptimizer's run with 26 programs."""
+
+    def setUp(self):
+        super().setUp()
+        self.searched(self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144"), threads=2)
+        self.page = self.report("--top", "3", "--nodes", "1,2,4")
+        self.browser = self.opened(self.page)
+
+    def column(self, name: str) -> list[str]:
+        return self.browser.value(f"""(() => {{ const table = document.querySelector('#results-table');
+            const at = Array.from(table.tHead.rows[0].cells, one => one.textContent).indexOf({json.dumps(name)});
+            return Array.from(table.tBodies[0].rows, row => row.cells[at].dataset.value || row.cells[at].textContent); }})()""")
+
+    def head(self, name: str) -> str:
+        """A selector of a column's button."""
+        at = self.browser.value(f"Array.from(document.querySelectorAll('#results-table thead th'), one => one.textContent).indexOf({json.dumps(name)})")
+        return f"#results-table thead th:nth-child({at + 1}) button"
+
+    def test_the_page_is_in_the_run_folder_and_has_the_results(self):
+        self.assertEqual(self.page, self.folder / "run" / "report.html")
+        results = self.show()["results"]
+        self.assertEqual(self.column("key"), [one["key"] for one in results])
+        self.assertEqual([float(one) for one in self.column("cost us")], [one["cost_us"] for one in results])
+        self.assertIn("26", self.browser.value("document.querySelector('#verdict').textContent"))
+        self.expect_quiet(self.browser, self.page)
+
+    def test_a_click_or_enter_on_a_head_sorts(self):
+        keys = self.column("key")
+        self.assertNotEqual(keys, sorted(keys))
+
+        self.browser.click(self.head("key"))
+        self.assertEqual(self.column("key"), sorted(keys))
+        self.browser.press("Enter")     # the button has the focus
+        self.assertEqual(self.column("key"), sorted(keys, reverse=True))
+        self.assertEqual(self.browser.value("document.querySelector('#results-table [aria-sort]').getAttribute('aria-sort')"), "descending")
+        self.browser.click(self.head("id"))
+        self.assertEqual([int(one) for one in self.column("id")], list(range(1, len(keys) + 1)))
+        self.assertEqual(self.browser.value("document.querySelectorAll('#results-table [aria-sort]').length"), 1)
+
+    def test_the_best_are_drawn(self):
+        sizes = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.naturalWidth * one.naturalHeight)")
+        self.assertEqual(len(sizes), 3)
+        self.assertGreater(min(sizes), 1000)
+        before = self.browser.center("figure img")[3]
+        self.browser.click("figure .picture")
+        self.assertGreater(self.browser.center("figure img")[3], before)
+
+    def test_the_funnel_ends_with_what_was_verified(self):
+        bars = self.browser.value("Array.from(document.querySelectorAll('#funnel-picture g'), one => Array.from(one.querySelectorAll('text'), part => part.textContent))")
+        self.assertIn(["verified", "26"], bars)
+        self.assertEqual(bars[0], ["states", f"{self.show()['nodes']:,}"])
+
+    def test_without_scripts_the_main_things_are_there(self):
+        text = re.sub(r"<script.*?</script>", "", self.page.read_text(), flags=re.S)
+        for word in ("complete", self.show()["results"][25]["key"], "The merged experiment", '<pre id="command">'):
+            self.assertIn(word, text)
+
+
+class Hostile(InBrowser):
+    def test_names_are_text_and_nothing_else(self):
+        name = "a</script><img src=x onerror=\"document.title='broken'\"><!--'&amp;"
+        folder = name.replace("/", "")
+        self.searched(self.experiment("T1"), "--results", folder)
+        page = self.report("-o", "page.html", run=folder)
+        browser = self.opened(page)
+
+        self.assertEqual(browser.value("document.querySelector('h1').textContent"), f"{folder}: uts run")
+        self.assertEqual(browser.value("document.title"), f"{folder}: uts run")
+        self.assertIn(folder, browser.value("document.querySelector('#command').textContent"))
+        self.assertEqual(browser.value("document.querySelectorAll('img').length"), 0)
+        self.expect_quiet(browser, page)
+
+
+class Parts(Reported):
+    """What the command does, without a browser."""
+
+    def test_without_a_trace_the_page_says_why(self):
+        self.searched(self.experiment("T1"), "--set", "trace.enabled=false")
+        text = self.report("-o", "page.html").read_text()
+
+        self.assertIn("There is no trace to show", text)
+        self.assertIn(f"{PUBLISHED['T1'].nodes:,}", text)
+
+    def test_the_prediction_can_be_left_out(self):
+        self.searched(self.experiment("T1"))
+
+        self.assertIn("Left out on request", self.report("-o", "page.html", "--nodes", "none").read_text())
+
+    def test_what_is_wrong_is_refused(self):
+        self.searched(self.experiment("T1"))
+        (self.folder / "there").mkdir()
+
+        self.expect_refused(self.espalier("report", "nowhere"), "nowhere", "no such folder")
+        self.expect_refused(self.espalier("report", "run", "--nodes", "1,two"), "--nodes 1,two", "two")
+        self.expect_refused(self.espalier("report", "run", "--nodes", "0"), "--nodes 0")
+        self.expect_refused(self.espalier("report", "run", "-o", "there"), "there", "-o")
+        self.expect_refused(self.espalier("report", "run", "-o", "missing/page.html"), "missing/page.html", code=FAILURE)
+        self.assertEqual(sorted(one.name for one in (self.folder / "run").iterdir() if "report" in one.name), [])
+
+    def test_a_device_is_not_replaced(self):
+        self.searched(self.experiment("T1"))
+
+        self.expect_refused(self.espalier("report", "run", "-o", "/dev/null"), "/dev/null", code=INVALID_INPUT)
+        self.assertTrue(Path("/dev/null").is_char_device())
+
+    def test_nothing_else_in_the_run_folder_changes_and_the_run_is_still_ours(self):
+        experiment = self.experiment("T1")
+        self.searched(experiment)
+        before = harness.hashes(self.folder / "run")
+        self.report()
+        after = harness.hashes(self.folder / "run")
+
+        self.assertEqual(after.pop("report.html") is not None and after, before)
+        self.assertEqual(self.finished(self.search(experiment, "--quiet")).code, DONE)
+
+
+if __name__ == "__main__":
+    harness.main()
