@@ -71,7 +71,8 @@ int show_command(ShowArguments const& arguments) {
     }
     Stored const stored(summary.record);
     if (arguments.program > 0)
-        fmt::print("{}", problems::one_result(stored.run(), arguments.program, arguments.format));
+        fmt::print("{}", problems::one_result(stored.run(), arguments.program,
+                                              arguments.explain ? "explain" : arguments.format));
     else if (arguments.json)
         print_json(summary, stored.run(), arguments.top);
     else

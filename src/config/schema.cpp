@@ -1,6 +1,7 @@
 #include "schema.hpp"
 
 #include "mugraph_schema.hpp"
+#include "placement_schema.hpp"
 #include "uts_schema.hpp"
 
 #include <chrono>
@@ -106,7 +107,8 @@ Section<RunConfig> make_experiment_section() {
 Kinds<ProblemConfig> make_problem_kinds() {
     Kinds<ProblemConfig> kinds({"kind", "which problem", "uts"});
     kinds.add<UtsConfig>("uts", uts_section(), canonical_uts)
-        .add<MugraphConfig>("mugraph", mugraph_section(), canonical_mugraph);
+        .add<MugraphConfig>("mugraph", mugraph_section(), canonical_mugraph)
+        .add<PlacementConfig>("placement", placement_section());
     return kinds;
 }
 

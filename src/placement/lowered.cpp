@@ -17,10 +17,12 @@ int product(std::vector<int> const& sizes) {
 /// The memory of all devices: a sum for every chunk, or nothing.
 class Memory {
 public:
-    Memory(int devices, std::uint64_t seed)
-        : devices_(static_cast<std::size_t>(devices)), value_(devices_ * devices_), has_(devices_ * devices_, true),
-          wanted_(devices_, 0) {
+    Memory(int devices, std::uint64_t seed, Request request)
+        : devices_(static_cast<std::size_t>(devices)), request_(request), value_(devices_ * devices_),
+          has_(devices_ * devices_, true), wanted_(devices_, 0) {
         for (std::size_t i = 0; i < value_.size(); ++i) {
+            has_[i] = request != Request::all_gather || i / devices_ == i % devices_;
+            if (!has_[i]) continue;
             value_[i] = base::Rng::mix(seed + 0x9E3779B97F4A7C15ull * (i + 1));
             wanted_[i % devices_] += value_[i];
         }
@@ -41,9 +43,15 @@ public:
         for (std::size_t i = 0; i < group.size(); ++i) take(collective, group, i, held, sum, is_there);
     }
     [[nodiscard]] bool is_right() const {
-        for (std::size_t i = 0; i < value_.size(); ++i)
-            if (!has_[i] || value_[i] != wanted_[i % devices_]) return false;
-        return true;
+        std::vector<std::size_t> owned(devices_, 0), owners(devices_, 0);
+        for (std::size_t i = 0; i < value_.size(); ++i) {
+            if (!has_[i] && request_ != Request::reduce_scatter) return false;
+            if (has_[i] && value_[i] != wanted_[i % devices_]) return false;
+            if (has_[i]) ++owned[i / devices_], ++owners[i % devices_];
+        }
+        auto const is_one = [](std::size_t count) { return count == 1; };
+        return request_ != Request::reduce_scatter ||
+               (std::ranges::all_of(owned, is_one) && std::ranges::all_of(owners, is_one));
     }
 
 private:
@@ -63,6 +71,7 @@ private:
     }
 
     std::size_t devices_;
+    Request request_;
     std::vector<std::uint64_t> value_;
     std::vector<bool> has_;
     std::vector<std::uint64_t> wanted_;
@@ -84,8 +93,8 @@ Lowered lower(Program const& program, std::vector<int> const& sizes, std::vector
     return lowered;
 }
 
-bool sums_are_right(Program const& program, std::vector<int> const& sizes, std::uint64_t seed) {
-    Memory memory(product(sizes), seed);
+bool sums_are_right(Program const& program, std::vector<int> const& sizes, std::uint64_t seed, Request request) {
+    Memory memory(product(sizes), seed, request);
     for (auto const& step : program)
         for (auto const& group : groups(step.grouping, sizes)) memory.run(step.collective, group);
     return memory.is_right();

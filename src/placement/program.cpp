@@ -35,6 +35,11 @@ std::vector<Grouping> groupings(int levels) {
     return list;
 }
 
+Program single_step(Request request, int levels) {
+    constexpr std::array collectives{Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather};
+    return {{{0, static_cast<std::uint8_t>(levels), false}, collectives[static_cast<std::size_t>(request)]}};
+}
+
 std::vector<std::vector<int>> groups(Grouping const& grouping, std::vector<int> const& sizes) {
     int count = 1;
     for (auto const size : sizes) count *= size;

@@ -8,10 +8,28 @@
 
 namespace espalier::placement {
 
-State::State(int devices) : devices_(devices), rows_(static_cast<std::size_t>(devices * devices)) {
+State::State(int devices, Request request) : devices_(devices), rows_(static_cast<std::size_t>(devices * devices)) {
     ESP_EXPECT(devices >= 1 && devices <= max_devices);
     for (int device = 0; device < devices; ++device)
-        for (int chunk = 0; chunk < devices; ++chunk) rows_[at(device, chunk)] = 1u << device;
+        for (int chunk = 0; chunk < devices; ++chunk)
+            rows_[at(device, chunk)] = request == Request::all_gather && chunk != device ? 0 : 1u << device;
+}
+
+bool State::is_done(Request request) const {
+    auto const everybody = devices_ == max_devices ? ~0u : (1u << devices_) - 1;
+    std::uint32_t owned = 0;
+    for (int device = 0; device < devices_; ++device) {
+        auto const chunks = held(device);
+        for (int chunk = 0; chunk < devices_; ++chunk) {
+            auto const wanted = request == Request::all_gather ? 1u << chunk : everybody;
+            bool const is_empty_part = request == Request::reduce_scatter && rows_[at(device, chunk)] == 0;
+            if (rows_[at(device, chunk)] != wanted && !is_empty_part) return false;
+        }
+        if (request != Request::reduce_scatter) continue;
+        if (std::popcount(chunks) != 1 || (owned & chunks) != 0) return false;
+        owned |= chunks;
+    }
+    return true;
 }
 
 State State::goal(int devices) {

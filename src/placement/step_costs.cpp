@@ -131,6 +131,19 @@ Timed tree(LoweredStep const& step, Hierarchy const& hierarchy, double bytes) {
     return total;
 }
 
+/// An AllReduce may also halve and double: a ReduceScatter and an AllGather of trees, which large payloads prefer.
+Timed quickest_tree(LoweredStep const& step, Hierarchy const& hierarchy, double bytes) {
+    auto const direct = tree(step, hierarchy, bytes);
+    if (step.collective != Collective::all_reduce) return direct;
+    auto halves = tree({Collective::reduce_scatter, step.groups}, hierarchy, bytes);
+    auto const doubles =
+        tree({Collective::all_gather, step.groups}, hierarchy, bytes / static_cast<double>(step.groups.front().size()));
+    halves.seconds += doubles.seconds;
+    for (std::size_t level = 0; level < hierarchy.size(); ++level)
+        halves.level_bytes[level] += doubles.level_bytes[level];
+    return halves.seconds < direct.seconds ? halves : direct;
+}
+
 /// Share of the payload that each device holds.
 void change_held(LoweredStep const& step, std::vector<double>& held) {
     for (auto const& group : step.groups) {
@@ -160,8 +173,9 @@ void change_held(LoweredStep const& step, std::vector<double>& held) {
 
 } // namespace
 
-std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes) {
-    std::vector<double> held(static_cast<std::size_t>(devices(hierarchy)), 1);
+std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes,
+                                 double start_share) {
+    std::vector<double> held(static_cast<std::size_t>(devices(hierarchy)), start_share);
     std::vector<StepCost> costs;
     for (auto const& step : program) {
         if (step.groups.empty()) {
@@ -170,13 +184,27 @@ std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierar
         }
         auto const share = held[static_cast<std::size_t>(step.groups.front().front())];
         auto const by_ring = ring(step, hierarchy, share * payload_bytes);
-        auto const by_tree = tree(step, hierarchy, share * payload_bytes);
+        auto const by_tree = quickest_tree(step, hierarchy, share * payload_bytes);
         bool const is_ring = by_ring.seconds <= by_tree.seconds;
         costs.push_back({is_ring ? by_ring.seconds : by_tree.seconds, is_ring,
                          is_ring ? by_ring.level_bytes : by_tree.level_bytes, share});
         change_held(step, held);
     }
     return costs;
+}
+
+double pipelined_seconds(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes, int segments,
+                         double start_share) {
+    auto const costs = step_costs(program, hierarchy, payload_bytes / segments, start_share);
+    double slowest = 0;
+    std::vector<double> level_seconds(hierarchy.size(), 0);
+    for (auto const& cost : costs) {
+        slowest = std::max(slowest, cost.seconds);
+        for (std::size_t level = 0; level < hierarchy.size(); ++level)
+            level_seconds[level] += cost.level_bytes[level] / (hierarchy[level].links * hierarchy[level].bandwidth);
+    }
+    auto const bottleneck = std::max(slowest, std::ranges::max(level_seconds));
+    return seconds(costs) + (segments - 1) * bottleneck;
 }
 
 double seconds(std::vector<StepCost> const& costs) {

@@ -19,6 +19,8 @@ inline std::string const minimal = "problem:\n  kind: uts\n  tree: T1\nresults: 
 /// Valid; four lines too.
 inline std::string const minimal_mugraph =
     "problem:\n  kind: mugraph\n  program: {builtin: rmsnorm_linear}\nresults: {path: runs/x}\n";
+inline std::string const minimal_placement =
+    "problem:\n  kind: placement\n  hierarchy: [{name: node, size: 1}]\nresults: {path: runs/x}\n";
 
 inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
     std::vector<Override> out;

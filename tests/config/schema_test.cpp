@@ -45,6 +45,8 @@ Base experiment_with(std::string const& key, Json const& fallback) {
     // Parameters of a tree have a meaning for some types only; a hybrid one has them all.
     if (is_in("problem.tree")) return {minimal, "problem.tree={type: hybrid}"};
     if (is_in("problem.space")) return {minimal_mugraph, "problem.space=mirage"};
+    for (auto const* name : {"axes", "reductions", "payload", "max_steps", "broadcast", "segments", "sweep"})
+        if (key == std::string("problem.") + name) return {minimal_placement, "problem.max_steps=5"};
     if (key == "problem.granularity" || !is_in("problem")) return {minimal, "problem.tree=T1"};
     for (auto const& builtin : program::builtins())
         for (auto const& size : builtin.keys)

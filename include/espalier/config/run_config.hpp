@@ -2,6 +2,7 @@
 
 #include "espalier/base/units.hpp"
 #include "espalier/config/mugraph_config.hpp"
+#include "espalier/config/placement_config.hpp"
 #include "espalier/config/uts_config.hpp"
 
 #include <cstdint>
@@ -75,7 +76,7 @@ struct ResultsConfig {
 };
 
 /// One alternative a problem; `kind` in YAML selects it.
-using ProblemConfig = std::variant<UtsConfig, MugraphConfig>;
+using ProblemConfig = std::variant<UtsConfig, MugraphConfig, PlacementConfig>;
 
 struct RunConfig {
     ProblemConfig problem;

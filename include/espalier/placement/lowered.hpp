@@ -18,7 +18,8 @@ using Lowered = std::vector<LoweredStep>;
 
 /// Runs a program on random numbers, one for each device and chunk, and compares every sum: true if every device ends
 /// with exactly the right ones. Shares nothing with the state semantics but the program.
-[[nodiscard]] bool sums_are_right(Program const& program, std::vector<int> const& sizes, std::uint64_t seed);
+[[nodiscard]] bool sums_are_right(Program const& program, std::vector<int> const& sizes, std::uint64_t seed,
+                                  Request request = Request::all_reduce);
 
 /// What a step costs and why, for --explain.
 struct StepCost {
@@ -28,11 +29,16 @@ struct StepCost {
     double held = 0;                 ///< share of the payload that a participant brings, the most
 };
 
-/// Time of a lowered program: each step is a ring or a binary tree, whichever is quicker; in each of its rounds all
-/// messages of all groups share the links of the instances that they leave and enter, and a round takes as long as its
-/// busiest link plus the latency of its farthest message.
-[[nodiscard]] std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierarchy,
-                                               double payload_bytes);
+/// Time of a lowered program. A device holds `start_share` of the payload at the beginning. Each step is a ring or a
+/// binary tree, whichever is quicker; in each of its rounds all messages of all groups share the links of the instances
+/// that they leave and enter, and a round takes as long as its busiest link plus the latency of its farthest message.
+[[nodiscard]] std::vector<StepCost> step_costs(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes,
+                                               double start_share = 1);
 [[nodiscard]] double seconds(std::vector<StepCost> const& costs);
+
+/// The payload in so many segments, one after the other through the steps, so that steps of different segments overlap:
+/// the first takes its time, each further one as long as the slowest step or the busiest level. 1: no overlap.
+[[nodiscard]] double pipelined_seconds(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes,
+                                       int segments, double start_share = 1);
 
 } // namespace espalier::placement

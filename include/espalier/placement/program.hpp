@@ -12,6 +12,10 @@ enum class Collective : std::uint8_t { all_reduce, reduce, reduce_scatter, all_g
 inline constexpr std::array<std::string_view, 5> collective_names{"AllReduce", "Reduce", "ReduceScatter", "AllGather",
                                                                   "Broadcast"};
 
+/// What a group asks for: the whole sum everywhere, a part of it on each device, or everybody's part everywhere.
+enum class Request : std::uint8_t { all_reduce, reduce_scatter, all_gather };
+inline constexpr std::array<std::string_view, 3> request_names{"all_reduce", "reduce_scatter", "all_gather"};
+
 /// How the devices of a reduction group are divided for one step. Devices are numbers in mixed radix over the factors,
 /// outermost first. The digits in [from, to) vary within a group, the others are fixed.
 ///
@@ -34,6 +38,8 @@ struct Step {
     auto operator<=>(Step const&) const = default;
 };
 using Program = std::vector<Step>;
+/// One collective over the whole group: what a program is compared with.
+[[nodiscard]] Program single_step(Request request, int levels);
 
 /// The groups of a step, each in the order of its devices; groups of one are left out.
 [[nodiscard]] std::vector<std::vector<int>> groups(Grouping const& grouping, std::vector<int> const& sizes);

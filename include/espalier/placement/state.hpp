@@ -21,10 +21,13 @@ class State {
 public:
     static constexpr int max_devices = 32;
 
-    /// Every device holds its own contribution to every chunk.
-    explicit State(int devices);
+    /// Every device holds its own contribution to every chunk; for an all-gather only its own chunk.
+    explicit State(int devices, Request request = Request::all_reduce);
     /// Every device holds everything.
     [[nodiscard]] static State goal(int devices);
+    /// What was asked for is done: everything everywhere; or each device holds one whole chunk and no two the same; or
+    /// every chunk is everywhere.
+    [[nodiscard]] bool is_done(Request request) const;
 
     /// Does a step, or says why it cannot be done: all groups run at once, and each must be able to.
     [[nodiscard]] std::optional<Refusal> apply(Collective collective, std::vector<std::vector<int>> const& groups,

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "espalier/config/placement_config.hpp"
+#include "espalier/placement/lowered.hpp"
+
+namespace espalier::problems::placement {
+
+/// One placement of the axes and one reduction over some of them: what programs are synthesized for.
+struct Pair {
+    int system = 0;    ///< of a sweep
+    int placement = 0; ///< its number among those of the system
+    int reduction = 0; ///< its number among those of the system
+    espalier::placement::Hierarchy hierarchy;
+    espalier::placement::Matrix matrix;
+    std::vector<config::AxisConfig> axes;
+    std::vector<int> reduced; ///< axes
+    espalier::placement::Request request{};
+    std::uint64_t payload = 0;
+    double weight = 1;
+    std::vector<int> sizes;               ///< factors of the reduction, outermost first
+    std::vector<std::string> names;       ///< of their levels
+    std::vector<std::vector<int>> groups; ///< reduction groups
+
+    [[nodiscard]] int levels() const { return static_cast<int>(sizes.size()); }
+    /// Of the payload that a device holds at the beginning.
+    [[nodiscard]] double start_share() const;
+    /// `[[1, 16], [4, 1]]`: a row an axis, a column a level.
+    [[nodiscard]] std::string matrix_text() const;
+    /// `data` or `reduce_scatter data, model`.
+    [[nodiscard]] std::string reduction_text() const;
+    /// Predicted time, with the best of the numbers of segments.
+    struct Predicted {
+        double seconds = 0;
+        int segments = 1;
+    };
+    [[nodiscard]] Predicted predict(espalier::placement::Program const& program,
+                                    std::vector<std::int32_t> const& segments) const;
+    /// Of one collective over the whole group, not pipelined.
+    [[nodiscard]] double baseline_seconds() const;
+};
+
+/// All that differ and have something to reduce, in a fixed order.
+[[nodiscard]] std::vector<Pair> pairs_of(config::PlacementConfig const& config);
+/// Placements of all systems, also those in which nothing is left to reduce.
+[[nodiscard]] std::size_t placements_of(config::PlacementConfig const& config);
+
+} // namespace espalier::problems::placement

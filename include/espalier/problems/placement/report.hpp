@@ -1,0 +1,36 @@
+#pragma once
+
+#include "espalier/base/json.hpp"
+#include "espalier/problems/placement/stored.hpp"
+
+#include <string>
+
+/// A run of the placement problem, told.
+namespace espalier::problems::placement {
+
+using Results = std::vector<search::ResultRecord>;
+
+/// `{placements, pairs, programs, improved_share, best_speedup, mean_speedup, placement_spread}`. A pair is improved if
+/// a program of it is predicted to be quicker than one collective over the whole group; the mean is over those pairs.
+/// The spread is the largest ratio of two placements for the same reduction with that one collective.
+[[nodiscard]] base::Json summary_json(config::PlacementConfig const& config, Results const& results);
+[[nodiscard]] base::Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top);
+[[nodiscard]] std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts,
+                                      Results const& results);
+/// The quickest programs, then the best one of each placement and reduction.
+[[nodiscard]] std::string results_text(config::PlacementConfig const& config, Results const& results, std::size_t top);
+
+/// One program: `text`, `explain` (step by step), `svg` or `json`. Throws InputError for other formats.
+[[nodiscard]] std::string program_in(config::PlacementConfig const& config, Results const& results, std::size_t id,
+                                     std::string const& format);
+
+struct Checked {
+    bool holds = false;
+    std::int64_t sums = 0; ///< that were compared
+    std::string reason;
+};
+/// From what is stored: the states on the smallest sizes, and sums of fresh random numbers on the real ones.
+[[nodiscard]] Checked verify_again(config::PlacementConfig const& config, search::ResultRecord const& record,
+                                   std::uint64_t seed);
+
+} // namespace espalier::problems::placement

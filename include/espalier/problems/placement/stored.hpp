@@ -1,0 +1,30 @@
+#pragma once
+
+#include "espalier/config/placement_config.hpp"
+#include "espalier/placement/lowered.hpp"
+#include "espalier/search/types.hpp"
+
+namespace espalier::problems::placement {
+
+/// A stored result, read back and lowered to devices.
+struct StoredProgram {
+    std::size_t id = 0; ///< 1 is the quickest
+    std::string placement;
+    std::string reduction;
+    std::string program;
+    espalier::placement::Lowered lowered;
+    std::vector<std::vector<int>> groups; ///< reduction groups
+    int devices = 0;
+    int segments = 1;
+    config::Request request = config::Request::all_reduce;
+    std::uint64_t payload = 0;
+    double predicted_us = 0;
+    double baseline_us = 0; ///< of one collective over the whole group
+};
+
+/// The best `top` of a run (0: all). Throws InputError if a record is damaged.
+[[nodiscard]] std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
+                                                         std::vector<search::ResultRecord> const& results,
+                                                         std::size_t top);
+
+} // namespace espalier::problems::placement

@@ -1,0 +1,139 @@
+#include "espalier/problems/placement/pairs.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace espalier::problems::placement {
+namespace {
+
+namespace domain = espalier::placement;
+
+struct System {
+    domain::Hierarchy hierarchy;
+    std::vector<config::AxisConfig> axes;
+};
+
+std::vector<System> systems(config::PlacementConfig const& config) {
+    System base{{}, config.axes};
+    for (auto const& level : config.hierarchy)
+        base.hierarchy.push_back({level.name, level.size, static_cast<double>(level.bandwidth),
+                                  1e-9 * static_cast<double>(level.latency.count()), level.links});
+    if (config.sweep.empty()) return {base};
+    std::vector<System> list;
+    for (auto const& system : config.sweep) {
+        list.push_back({base.hierarchy, system.axes});
+        for (std::size_t i = 0; i < system.sizes.size(); ++i) list.back().hierarchy[i].size = system.sizes[i];
+    }
+    return list;
+}
+
+/// A reduction with its axes as numbers.
+struct Wanted {
+    std::vector<int> axes;
+    domain::Request request{};
+    std::uint64_t payload = 0;
+    double weight = 1;
+};
+
+std::vector<Wanted> listed(config::PlacementConfig const& config, System const& system) {
+    std::vector<Wanted> list;
+    for (auto const& reduction : config.reductions) {
+        list.push_back({{}, static_cast<domain::Request>(reduction.request), reduction.payload, reduction.weight});
+        for (auto const& name : reduction.axes)
+            list.back().axes.push_back(static_cast<int>(
+                std::ranges::find(system.axes, name, &config::AxisConfig::name) - system.axes.begin()));
+        std::ranges::sort(list.back().axes);
+    }
+    return list;
+}
+
+/// Every set of axes.
+std::vector<Wanted> all_sets(config::PlacementConfig const& config, System const& system) {
+    std::vector<Wanted> list;
+    for (unsigned set = 1; set < 1u << system.axes.size(); ++set) {
+        list.push_back({{}, domain::Request::all_reduce, config.payload, 1});
+        for (std::size_t axis = 0; axis < system.axes.size(); ++axis)
+            if ((set >> axis & 1u) != 0) list.back().axes.push_back(static_cast<int>(axis));
+    }
+    return list;
+}
+
+std::vector<domain::Matrix> matrices(System const& system) {
+    std::vector<int> sizes;
+    for (auto const& axis : system.axes) sizes.push_back(axis.size);
+    return domain::placements(sizes, system.hierarchy);
+}
+
+Pair make_pair(System const& system, domain::Matrix const& matrix, Wanted const& wanted) {
+    Pair pair{.hierarchy = system.hierarchy,
+              .matrix = matrix,
+              .axes = system.axes,
+              .reduced = wanted.axes,
+              .request = wanted.request,
+              .payload = wanted.payload,
+              .weight = wanted.weight};
+    for (auto const& factor : domain::factors(matrix, wanted.axes)) {
+        pair.sizes.push_back(factor.size);
+        pair.names.push_back(system.hierarchy[static_cast<std::size_t>(factor.level)].name);
+    }
+    return pair;
+}
+
+} // namespace
+
+double Pair::start_share() const {
+    return request == domain::Request::all_gather ? 1.0 / static_cast<double>(groups.front().size()) : 1;
+}
+
+std::string Pair::matrix_text() const { return fmt::format("{}", matrix); }
+
+std::string Pair::reduction_text() const {
+    std::vector<std::string> names_of_axes;
+    for (auto const axis : reduced) names_of_axes.push_back(axes[static_cast<std::size_t>(axis)].name);
+    auto const list = fmt::format("{}", fmt::join(names_of_axes, ", "));
+    if (request == domain::Request::all_reduce) return list;
+    return fmt::format("{} {}", domain::request_names[static_cast<std::size_t>(request)], list);
+}
+
+Pair::Predicted Pair::predict(domain::Program const& program, std::vector<std::int32_t> const& segments) const {
+    auto const lowered = domain::lower(program, sizes, groups);
+    Predicted best{-1, 1};
+    for (auto const count : segments) {
+        auto const seconds =
+            domain::pipelined_seconds(lowered, hierarchy, static_cast<double>(payload), count, start_share());
+        if (best.seconds < 0 || seconds < best.seconds) best = {seconds, count};
+    }
+    return best;
+}
+
+double Pair::baseline_seconds() const { return predict(domain::single_step(request, levels()), {1}).seconds; }
+
+std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
+    std::vector<Pair> pairs;
+    int number = 0;
+    for (auto const& system : systems(config)) {
+        auto const wanted = config.reductions.empty() ? all_sets(config, system) : listed(config, system);
+        auto const all = matrices(system);
+        for (std::size_t m = 0; m < all.size(); ++m)
+            for (std::size_t r = 0; r < wanted.size(); ++r) {
+                auto pair = make_pair(system, all[m], wanted[r]);
+                if (pair.sizes.empty()) continue; // axes of size 1
+                pair.system = number;
+                pair.placement = static_cast<int>(m);
+                pair.reduction = static_cast<int>(r);
+                pair.groups = domain::reduction_groups(pair.matrix, pair.hierarchy, pair.reduced);
+                pairs.push_back(std::move(pair));
+            }
+        ++number;
+    }
+    return pairs;
+}
+
+std::size_t placements_of(config::PlacementConfig const& config) {
+    std::size_t count = 0;
+    for (auto const& system : systems(config)) count += matrices(system).size();
+    return count;
+}
+
+} // namespace espalier::problems::placement

@@ -1,0 +1,90 @@
+#include "records.hpp"
+
+#include "espalier/problems/placement/stored.hpp"
+
+#include "espalier/base/bytes.hpp"
+#include "espalier/base/error.hpp"
+#include "espalier/base/hash.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace espalier::problems::placement {
+
+namespace domain = espalier::placement;
+
+/// A wrong program passes if a sum of random 64-bit numbers with small factors vanishes modulo 2^64.
+constexpr double error_bound = 0x1p-57;
+
+search::ResultRecord to_record(Pair const& pair, Result const& result) {
+    search::ResultRecord record;
+    base::ByteWriter writer(record.payload);
+    writer.put(result.pair);
+    writer.put(static_cast<std::uint8_t>(result.program.size()));
+    for (auto const& step : result.program) {
+        writer.put(step.grouping.from);
+        writer.put(step.grouping.to);
+        writer.put(static_cast<std::uint8_t>(step.grouping.is_master));
+        writer.put(static_cast<std::uint8_t>(step.collective));
+    }
+    record.key = base::hash_bytes(record.payload);
+    writer.put(static_cast<std::int32_t>(result.segments));
+    record.cost = result.predicted_us;
+    record.error_bound = error_bound;
+    record.verification = search::Verification::random;
+    record.text = fmt::format("{} | {} | {}", pair.matrix_text(), pair.reduction_text(),
+                              domain::text(result.program, pair.names));
+    return record;
+}
+
+Result to_result(search::ResultRecord const& record) try {
+    base::ByteReader reader(record.payload);
+    Result result{.pair = reader.get<std::uint32_t>(), .program = {}, .predicted_us = record.cost, .segments = 1};
+    auto const steps = reader.get<std::uint8_t>();
+    for (int i = 0; i < steps; ++i) {
+        domain::Step step;
+        step.grouping.from = reader.get<std::uint8_t>();
+        step.grouping.to = reader.get<std::uint8_t>();
+        step.grouping.is_master = reader.get<std::uint8_t>() != 0;
+        auto const collective = reader.get<std::uint8_t>();
+        if (collective >= domain::collective_names.size() || step.grouping.from >= step.grouping.to)
+            throw base::InputError("a stored program is damaged: search again with --force");
+        step.collective = static_cast<domain::Collective>(collective);
+        result.program.push_back(step);
+    }
+    result.segments = reader.get<std::int32_t>();
+    return result;
+} catch (base::SystemError const& error) {
+    throw base::InputError("a stored program is damaged ({}): search again with --force", error.what());
+}
+
+std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
+                                           std::vector<search::ResultRecord> const& results, std::size_t top) {
+    auto const pairs = pairs_of(config);
+    auto ranked = results;
+    std::ranges::sort(ranked, {}, [](auto const& record) { return std::pair(record.cost, record.key); });
+    if (top > 0 && ranked.size() > top) ranked.resize(top);
+    std::vector<StoredProgram> list;
+    for (auto const& record : ranked) {
+        auto const result = to_result(record);
+        if (result.pair >= pairs.size())
+            throw base::InputError("a stored program is of no placement of the experiment");
+        auto const& pair = pairs[result.pair];
+        list.push_back({.id = list.size() + 1,
+                        .placement = pair.matrix_text(),
+                        .reduction = pair.reduction_text(),
+                        .program = domain::text(result.program, pair.names),
+                        .lowered = domain::lower(result.program, pair.sizes, pair.groups),
+                        .groups = pair.groups,
+                        .devices = domain::devices(pair.hierarchy),
+                        .segments = result.segments,
+                        .request = static_cast<config::Request>(pair.request),
+                        .payload = pair.payload,
+                        .predicted_us = result.predicted_us,
+                        .baseline_us = 1e6 * pair.baseline_seconds()});
+    }
+    return list;
+}
+
+} // namespace espalier::problems::placement

@@ -1,0 +1,189 @@
+#include "espalier/problems/placement/report.hpp"
+
+#include "headline.hpp"
+#include "pictures.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/base/units.hpp"
+#include "espalier/placement/state.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace espalier::problems::placement {
+namespace {
+
+namespace domain = espalier::placement;
+using base::Json;
+
+Results ranked(Results results) {
+    std::ranges::sort(results, {}, [](auto const& record) { return std::pair(record.cost, record.key); });
+    return results;
+}
+
+Json program_json(domain::Program const& program, std::vector<std::string> const& names) {
+    auto list = Json::array();
+    for (auto const& step : program)
+        list.push_back({domain::slice_text(step.grouping, names), domain::form_text(step.grouping, names),
+                        domain::collective_names[static_cast<std::size_t>(step.collective)]});
+    return list;
+}
+
+Json to_json(std::size_t id, search::ResultRecord const& record, std::vector<Pair> const& pairs) {
+    auto const result = to_result(record);
+    auto const& pair = pairs.at(result.pair);
+    auto const baseline = 1e6 * pair.baseline_seconds();
+    return {{"id", id},
+            {"key", fmt::format("{:016x}", record.key)},
+            {"system", pair.system},
+            {"placement", pair.matrix},
+            {"reduction", pair.reduction_text()},
+            {"program", program_json(result.program, pair.names)},
+            {"segments", result.segments},
+            {"predicted_us", result.predicted_us},
+            {"baseline_us", baseline},
+            {"speedup", baseline / result.predicted_us}};
+}
+
+search::ResultRecord const& record_of(Results const& in_order, std::size_t id) {
+    if (in_order.empty()) throw base::InputError("the run has no results");
+    if (id < 1 || id > in_order.size())
+        throw base::InputError("there is no program {}: say 1 to {}", id, in_order.size());
+    return in_order[id - 1];
+}
+
+std::string top_table(std::vector<Pair> const& pairs, Results const& in_order, std::size_t top) {
+    std::string text = "\n  rank  predicted us  speed-up  placement, reduction, program\n";
+    for (std::size_t i = 0; i < std::min(top, in_order.size()); ++i) {
+        auto const result = to_result(in_order[i]);
+        auto const& pair = pairs.at(result.pair);
+        text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {} {}: {}{}\n", i + 1, result.predicted_us,
+                            1e6 * pair.baseline_seconds() / result.predicted_us, pair.matrix_text(),
+                            pair.reduction_text(), domain::text(result.program, pair.names),
+                            result.segments > 1 ? fmt::format(", {} segments", result.segments) : std::string());
+    }
+    return text;
+}
+
+/// Weighted sum over the reductions of a placement: what a training step spends on them.
+std::map<std::pair<int, int>, double> mixes(std::vector<Pair> const& pairs, std::vector<Best> const& best) {
+    std::map<std::pair<int, int>, double> mix;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        mix[{pairs[i].system, pairs[i].placement}] += pairs[i].weight * best[i].predicted_us;
+    return mix;
+}
+
+std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, std::size_t most) {
+    auto const mix = mixes(pairs, best);
+    std::vector<std::size_t> order(pairs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+        auto const& pair = pairs[i];
+        return std::tuple(pair.system, mix.at({pair.system, pair.placement}), pair.placement, pair.reduction);
+    });
+    std::string text = "\n  mix us        single us       best us  speed-up  placement, reduction, best program\n";
+    for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
+        auto const& pair = pairs[order[i]];
+        auto const& one = best[order[i]];
+        auto const& first = i > 0 ? pairs[order[i - 1]] : pair;
+        bool const is_new = i == 0 || first.placement != pair.placement || first.system != pair.system;
+        text += fmt::format("  {:<12}  {:>9.2f}  {:>12.2f}  {:>7.2f}x  {} {}: {}\n",
+                            is_new ? fmt::format("{:.2f}", mix.at({pair.system, pair.placement})) : std::string(),
+                            one.baseline_us, one.predicted_us, one.speedup(), pair.matrix_text(), pair.reduction_text(),
+                            one.result ? domain::text(one.result->program, pair.names) : std::string("none found"));
+    }
+    if (order.size() > most) text += fmt::format("  ... {} more pairs (--top)\n", order.size() - most);
+    return text;
+}
+
+} // namespace
+
+Json summary_json(config::PlacementConfig const& config, Results const& results) {
+    auto const pairs = pairs_of(config);
+    auto const best = best_of(pairs, results);
+    auto const headline = headline_of(pairs, best);
+    return {{"placements", placements_of(config)},
+            {"pairs", pairs.size()},
+            {"programs", results.size()},
+            {"improved_share", headline.improved_share},
+            {"best_speedup", headline.best_speedup},
+            {"mean_speedup", headline.mean_speedup},
+            {"placement_spread", headline.placement_spread}};
+}
+
+Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top) {
+    auto const pairs = pairs_of(config);
+    auto const in_order = ranked(results);
+    auto list = Json::array();
+    for (std::size_t i = 0; i < in_order.size() && (top == 0 || i < top); ++i)
+        list.push_back(to_json(i + 1, in_order[i], pairs));
+    return list;
+}
+
+std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts, Results const& results) {
+    auto text = fmt::format("  {:<14}{:>15}  partial programs\n", "nodes", base::grouped(counts.nodes));
+    for (std::size_t i = 0; i < info.counters.size(); ++i)
+        text += fmt::format("  - {:<12}{:>15}  steps whose premise does not hold\n", info.counters[i].name,
+                            base::grouped(counts.counters[i]));
+    constexpr std::array meanings{"max_steps is reached", "max_steps is too few from here",
+                                  "by random numbers on the real sizes", "slower than the best known"};
+    for (std::size_t i = 0; i < info.reasons.size(); ++i)
+        text += fmt::format("  - {:<12}{:>15}  {}\n", info.reasons[i], base::grouped(counts.funnel[i]),
+                            meanings[std::min(i, meanings.size() - 1)]);
+    return text +
+           fmt::format("  {:<14}{:>15}  verified by states and by sums\n", "programs", base::grouped(results.size()));
+}
+
+std::string results_text(config::PlacementConfig const& config, Results const& results, std::size_t top) {
+    auto const pairs = pairs_of(config);
+    auto const best = best_of(pairs, results);
+    auto const h = headline_of(pairs, best);
+    return fmt::format(
+               "\n  {} placements, {} pairs: {:.0f} % improved over one collective, at most {:.2f}x, {:.2f}x on "
+               "average of these; placements differ by up to {:.0f}x\n",
+               placements_of(config), pairs.size(), 100 * h.improved_share, h.best_speedup, h.mean_speedup,
+               h.placement_spread) +
+           top_table(pairs, ranked(results), top) + pair_table(pairs, best, std::max<std::size_t>(top, 10)) +
+           "times are predictions for the hierarchy of the experiment, no measurements\n";
+}
+
+std::string program_in(config::PlacementConfig const& config, Results const& results, std::size_t id,
+                       std::string const& format) {
+    auto const in_order = ranked(results);
+    auto const& record = record_of(in_order, id);
+    auto const pairs = pairs_of(config);
+    auto const result = to_result(record);
+    auto const& pair = pairs.at(result.pair);
+    if (format == "json") return to_json(id, record, pairs).dump(2) + "\n";
+    if (format == "svg") return svg(pair, result);
+    if (format == "explain") return explain(pair, result);
+    if (format != "text")
+        throw base::InputError("a program of collectives has no form '{}': say text, json or svg, or --explain",
+                               format);
+    return fmt::format(
+        "{} {}, {} a device: {}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
+        pair.matrix_text(), pair.reduction_text(), base::format_bytes(pair.payload),
+        domain::text(result.program, pair.names), result.predicted_us,
+        1e6 * pair.baseline_seconds() / result.predicted_us, 1e6 * pair.baseline_seconds());
+}
+
+Checked verify_again(config::PlacementConfig const& config, search::ResultRecord const& record, std::uint64_t seed) {
+    auto const pairs = pairs_of(config);
+    auto const result = to_result(record);
+    if (result.pair >= pairs.size()) return {.reason = "it is of no placement of the experiment"};
+    auto const& pair = pairs[result.pair];
+    std::vector<int> const smallest(pair.sizes.size(), 2);
+    domain::State state(1 << pair.levels(), pair.request);
+    for (auto const& step : result.program)
+        if (auto const why = state.apply(step.collective, domain::groups(step.grouping, smallest),
+                                         static_cast<domain::BroadcastRule>(config.broadcast)))
+            return {.reason =
+                        fmt::format("a step is refused: {}", domain::refusal_names[static_cast<std::size_t>(*why)])};
+    if (!state.is_done(pair.request)) return {.reason = "it does not arrive at what was asked for"};
+    auto const devices = static_cast<std::int64_t>(pair.groups.front().size());
+    if (!domain::sums_are_right(result.program, pair.sizes, seed, pair.request)) return {.reason = "a sum is wrong"};
+    return {.holds = true, .sums = devices * devices, .reason = {}};
+}
+
+} // namespace espalier::problems::placement

@@ -1,0 +1,229 @@
+#include "support/walk.hpp"
+
+#include "espalier/placement/state.hpp"
+#include "espalier/problems/placement/placement.hpp"
+#include "espalier/problems/placement/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace espalier::problems::placement {
+namespace {
+
+namespace domain = espalier::placement;
+using config::PlacementConfig;
+
+PlacementConfig system(std::vector<int> const& sizes, std::vector<config::AxisConfig> const& axes) {
+    PlacementConfig config;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        config.hierarchy.push_back({.name = "level" + std::to_string(i),
+                                    .size = sizes[i],
+                                    .bandwidth = i == 0 ? 8'000'000'000u : 270'000'000'000u,
+                                    .latency = base::Nanoseconds(i == 0 ? 10'000 : 2'000)});
+    config.axes = axes;
+    return config;
+}
+
+toys::Walk walk(PlacementConfig const& config) {
+    Placement const problem(config, 1);
+    return toys::Walker(problem).run([](auto const&) {});
+}
+
+TEST(Search, finds_the_known_numbers_of_programs) {
+    auto config = system({4, 16}, {{"a", 64}});
+    std::vector<std::size_t> found;
+    for (config.max_steps = 1; config.max_steps <= 5; ++config.max_steps) found.push_back(walk(config).results.size());
+    EXPECT_THAT(found, testing::ElementsAre(1, 5, 29, 71, 93));
+    EXPECT_EQ(walk(system({1, 16}, {{"a", 16}})).results.size(), 3u);
+}
+
+/// Steps that a prefix cannot do without are never dropped: brute force without any memo or pruning.
+TEST(Search, equals_brute_force_for_every_request) {
+    for (auto const request :
+         {config::Request::all_reduce, config::Request::reduce_scatter, config::Request::all_gather})
+        for (auto const rule : {config::Broadcast::contained, config::Broadcast::strict, config::Broadcast::empty}) {
+            auto config = system({2, 3, 2}, {{"a", 12}});
+            config.reductions = {{{"a"}, 1 << 20, 1, request}};
+            config.max_steps = 3;
+            config.broadcast = rule;
+            std::size_t expected = 0;
+            std::function<void(domain::State const&, int)> const go = [&](domain::State const& state, int left) {
+                if (state.is_done(static_cast<domain::Request>(request))) {
+                    ++expected;
+                    return;
+                }
+                for (auto const& grouping : domain::groupings(3))
+                    for (int c = 0; left > 0 && c < 5; ++c) {
+                        auto next = state;
+                        if (!next.apply(static_cast<domain::Collective>(c), domain::groups(grouping, {2, 3, 2}),
+                                        static_cast<domain::BroadcastRule>(rule)))
+                            go(next, left - 1);
+                    }
+            };
+            go(domain::State(12, static_cast<domain::Request>(request)), 3);
+            auto const found = walk(config);
+            EXPECT_EQ(found.results.size(), expected);
+            EXPECT_GT(expected, 0u);
+            EXPECT_EQ(found.counts.funnel[2], 0u); // none with wrong sums
+        }
+}
+
+/// A step as a set of sets of devices, so that programs of different spelling can be compared.
+using Groups = std::set<std::vector<int>>;
+using Plain = std::vector<std::pair<domain::Collective, Groups>>;
+/// What the program does within some devices; steps without them are left out.
+Plain within(std::vector<int> const& devices, domain::Lowered const& lowered) {
+    Plain out;
+    for (auto const& step : lowered) {
+        Groups groups;
+        for (auto const& group : step.groups)
+            if (std::ranges::count(devices, group.front()) > 0) groups.insert(group);
+        if (!groups.empty()) out.push_back({step.collective, groups});
+    }
+    return out;
+}
+
+/// Programs on the hierarchy of the whole system, where groups may also mix what must not be mixed, and where one
+/// reduction group may do more than another: what they do within each reduction group is among ours.
+TEST(Search, the_hierarchy_of_the_reduction_is_enough) {
+    for (auto const& matrix : domain::placements({4, 2}, {{.size = 2}, {.size = 2}, {.size = 2}})) {
+        auto config = system({2, 2, 2}, {{"data", 4}, {"shards", 2}});
+        config.reductions = {{{"data"}, 1 << 20, 1, config::Request::all_reduce}};
+        config.max_steps = 3;
+        std::set<Plain> ours;
+        auto const pairs = pairs_of(config);
+        Pair const* pair = nullptr;
+        for (auto const& one : pairs)
+            if (one.matrix == matrix) pair = &one;
+        ASSERT_NE(pair, nullptr);
+        for (auto const& stored : stored_programs(config, walk(config).results, 0))
+            if (stored.placement == pair->matrix_text())
+                for (auto const& group : pair->groups) ours.insert(within(group, stored.lowered));
+
+        std::vector<std::uint32_t> wanted(8, 0);
+        for (auto const& group : pair->groups)
+            for (auto const device : group)
+                for (auto const other : group) wanted[static_cast<std::size_t>(device)] |= 1u << other;
+        auto const is_done = [&](domain::State const& state) {
+            for (int device = 0; device < 8; ++device)
+                for (int chunk = 0; chunk < 8; ++chunk)
+                    if (state.contributors(device, chunk) != wanted[static_cast<std::size_t>(device)]) return false;
+            return true;
+        };
+        std::size_t valid = 0;
+        domain::Program program;
+        std::function<void(domain::State const&)> const go = [&](domain::State const& state) {
+            if (is_done(state)) {
+                ++valid;
+                auto const lowered = domain::lower(program, {2, 2, 2}, {{0, 1, 2, 3, 4, 5, 6, 7}});
+                for (auto const& group : pair->groups)
+                    EXPECT_TRUE(ours.contains(within(group, lowered)))
+                        << domain::text(program, {"a", "b", "c"}) << " on " << pair->matrix_text();
+                return;
+            }
+            for (auto const& grouping : domain::groupings(3))
+                for (int c = 0; program.size() < 3 && c < 5; ++c) {
+                    auto next = state;
+                    auto const collective = static_cast<domain::Collective>(c);
+                    if (next.apply(collective, domain::groups(grouping, {2, 2, 2}), domain::BroadcastRule::contained))
+                        continue;
+                    program.push_back({grouping, collective});
+                    go(next);
+                    program.pop_back();
+                }
+        };
+        go(domain::State(8));
+        EXPECT_GT(valid, 0u) << pair->matrix_text();
+    }
+}
+
+TEST(Search, branch_and_bound_keeps_the_best) {
+    auto const config = system({4, 16}, {{"data", 16}, {"shards", 4}});
+    auto const all = walk(config).results;
+    auto const best = std::ranges::min_element(all, {}, &search::ResultRecord::cost)->cost;
+    CheapestPlacement const problem(config, 1);
+    auto const kept =
+        toys::Walker(problem).run([&](auto const& node) { EXPECT_LE(problem.bound(node), 1e12); }).results;
+    ASSERT_FALSE(kept.empty());
+    EXPECT_EQ(kept.front().cost, best);
+    // a bound is never above what follows
+    for (auto const& record : all) EXPECT_GE(record.cost, best);
+}
+
+TEST(Search, nodes_survive_packing) {
+    Placement const problem(system({4, 16}, {{"data", 16}, {"shards", 4}}), 1);
+    (void)toys::Walker(problem).run([&](Node const& node) {
+        base::Bytes bytes;
+        problem.pack(node, bytes);
+        EXPECT_EQ(problem.unpack(bytes), node);
+    });
+}
+
+// --- what is told ---
+
+TEST(Report, the_headline_of_the_closed_form) {
+    auto config = system({2, 16}, {{"a", 32}});
+    config.hierarchy[0].latency = config.hierarchy[1].latency = base::Nanoseconds(0);
+    config.hierarchy[1].bandwidth = 1'000'000'000'000'000;
+    auto const results = walk(config).results;
+    auto const told = summary_json(config, results);
+    EXPECT_EQ(told["pairs"], 1);
+    EXPECT_EQ(told["programs"], 93);
+    EXPECT_EQ(told["improved_share"], 1.0);
+    EXPECT_NEAR(told["best_speedup"].get<double>(), 31.0 / 16, 1e-3);
+}
+
+TEST(Report, every_stored_program_is_right_and_a_changed_one_is_not) {
+    auto const config = system({2, 3}, {{"a", 6}});
+    auto results = walk(config).results;
+    for (auto const& record : results) EXPECT_TRUE(verify_again(config, record, 99).holds) << record.text;
+    auto broken = results.front();
+    for (auto const& record : results)
+        if (record.payload.size() > broken.payload.size()) broken = record;
+    broken.payload[8] =
+        static_cast<std::byte>((std::to_integer<int>(broken.payload[8]) + 1) % 5); // the first collective
+    EXPECT_FALSE(verify_again(config, broken, 99).holds);
+}
+
+/// Two placements; the first is better for data, the second for shards: weights decide.
+TEST(Report, a_mix_of_reductions_decides_by_weight) {
+    auto config = system({4, 4}, {{"data", 4}, {"shards", 4}});
+    auto const first_placement = [&](double data_weight, double shards_weight) {
+        config.reductions = {{{"data"}, 1 << 30, data_weight, config::Request::all_reduce},
+                             {{"shards"}, 1 << 30, shards_weight, config::Request::all_reduce}};
+        auto const text = results_text(config, walk(config).results, 1);
+        auto const table = text.substr(text.find("mix us"));
+        return table.substr(table.find("[["), 16);
+    };
+    EXPECT_EQ(first_placement(10, 1), "[[1, 4], [4, 1]]");
+    EXPECT_EQ(first_placement(1, 10), "[[4, 1], [1, 4]]");
+}
+
+TEST(Report, pipelining_helps_where_levels_take_turns) {
+    auto config = system({4, 16}, {{"a", 64}});
+    config.hierarchy[0].bandwidth = 100'000'000'000;
+    auto const unsegmented = walk(config).results;
+    auto const plain_best = std::ranges::min_element(unsegmented, {}, &search::ResultRecord::cost)->cost;
+    config.segments = {1, 4, 16};
+    auto const segmented = walk(config).results;
+    auto const best = std::ranges::min_element(segmented, {}, &search::ResultRecord::cost);
+    EXPECT_LT(best->cost, 0.9 * plain_best);
+    EXPECT_GT(stored_programs(config, segmented, 1).front().segments, 1);
+}
+
+TEST(Report, pictures_and_explanations_name_every_step) {
+    auto config = system({4, 16}, {{"data", 16}, {"shards", 4}});
+    config.reductions = {{{"data"}, 1 << 30, 1, config::Request::all_reduce}};
+    auto const results = walk(config).results;
+    auto const svg = program_in(config, results, 4, "svg");
+    EXPECT_THAT(svg, testing::StartsWith("<svg"));
+    EXPECT_THAT(svg, testing::HasSubstr("ReduceScatter"));
+    auto const text = program_in(config, results, 4, "explain");
+    EXPECT_THAT(text, testing::HasSubstr("2 of 16 chunks"));
+    EXPECT_THAT(text, testing::HasSubstr("all chunks"));
+}
+
+} // namespace
+} // namespace espalier::problems::placement
