@@ -45,9 +45,9 @@ private:
     AnalyseOptions const& options_;
     Shared& shared_;
     RankTimes times_;
-    IntervalUnion active_;  ///< at least one thread works, or the communicating one does
-    IntervalUnion working_; ///< at least one thread works
-    std::vector<Activity> last_;   ///< by thread: what a query that comes now was part of
+    IntervalUnion active_;       ///< at least one thread works, or the communicating one does
+    IntervalUnion working_;      ///< at least one thread works
+    std::vector<Activity> last_; ///< by thread: what a query that comes now was part of
     std::vector<QueryInterval> queries_;
     MessageLog log_;
 };

@@ -36,6 +36,7 @@ struct ShowArguments {
     std::size_t top = 0;     ///< 0: ten in the table, all in JSON
     std::size_t program = 0; ///< 0: none
     std::string format = "text";
+    bool explain = false;
 };
 int show_command(ShowArguments const& arguments);
 
@@ -46,6 +47,59 @@ struct VerifyArguments {
     std::uint64_t seed = 0; ///< 0: a new one each time
 };
 int verify_command(VerifyArguments const& arguments);
+
+struct TraceArguments {
+    std::string run;
+    std::string by; ///< empty: the summary; else rank, thread, phase or node
+    std::string format = "table";
+    std::string columns; ///< names with commas between; empty: all
+    std::string window;
+    int execution = 0; ///< 0: the last one
+    std::size_t top = 10;
+    std::string export_format;
+    std::string output;
+    std::vector<std::string> compare;
+    double fail_below = 0; ///< 0: only tell
+};
+int trace_command(TraceArguments const& arguments);
+
+struct SimulateArguments {
+    std::string run;
+    std::string nodes = "1,16,256,4096";
+    std::string policies; ///< empty: the run's own
+    std::string latency = "2us";
+    std::string master_cost = "5us";
+    std::string work = "x1"; ///< or `auto`
+    std::string window;
+    int threads = 0; ///< 0: as the run had
+    int shared_cores = 0;
+    int execution = 0;
+    std::uint64_t seed = 1;
+    bool json = false;
+};
+int simulate_command(SimulateArguments const& arguments);
+
+struct ReportArguments {
+    std::string run;
+    std::string output; ///< empty: report.html in the run folder
+    std::string nodes = "1,4,16,64,256,1024";
+    int execution = 0;
+    std::size_t top = 5;
+};
+int report_command(ReportArguments const& arguments);
+
+struct CollectivesArguments {
+    std::string run;
+    std::size_t top = 10;
+    std::string size = "1KiB..64MiB";
+    std::string element = "f32";
+    int repeats = 20;
+    std::uint64_t seed = 1;
+    bool calibrate = false;
+    std::string output;
+    bool json = false;
+};
+int collectives_command(CollectivesArguments const& arguments);
 
 /// A run as text or as JSON, with what its problem says of it.
 void print_summary(analysis::RunSummary const& summary, bool json);

@@ -17,6 +17,10 @@ struct Arguments {
     std::vector<std::string> files;
     ShowArguments show;
     VerifyArguments verify;
+    TraceArguments trace;
+    SimulateArguments simulate;
+    ReportArguments report;
+    CollectivesArguments collectives;
     bool wants_version = false;
     bool json = false;
 };
@@ -81,12 +85,118 @@ void add_others(CLI::App& app, Arguments& arguments) {
         ->check(CLI::IsMember({"text", "dot", "svg", "json", "yaml"}))
         ->needs("--program")
         ->type_name("FORMAT");
+    show->add_flag("--explain", arguments.show.explain, "Of --program: step by step (kind: placement)")
+        ->needs("--program");
     auto* verify = app.add_subcommand(
         "verify", "Check every stored program again, from the run file alone, on fresh random inputs");
     verify->add_option("run", arguments.verify.run, "Run folder")->required();
     verify->add_flag("--full", arguments.verify.full, "Every element of the outputs at full shape (slow)");
     verify->add_flag("--json", arguments.verify.json, "As JSON");
     verify->add_option("--seed", arguments.verify.seed, "Of the random inputs; a new one each time")->type_name("N");
+}
+
+void add_trace(CLI::App& app, TraceArguments& trace) {
+    auto* command = app.add_subcommand("trace", "Where the time of a run went, and what to do about it");
+    command->add_option("run", trace.run, "Run folder")->type_name("RUN");
+    command->add_option("--by", trace.by, "A table by rank, thread, phase or node")
+        ->check(CLI::IsMember({"rank", "thread", "phase", "node"}))
+        ->type_name("WHAT");
+    command->add_option("--format", trace.format, "table, json, csv or md")
+        ->check(CLI::IsMember({"table", "json", "csv", "md"}))
+        ->type_name("FORMAT");
+    command->add_option("--columns", trace.columns, "Columns of --by and their order, e.g. name,useful,wait")
+        ->type_name("LIST");
+    command->add_option("--window", trace.window, "Only this part of the run, e.g. 10s:40s or 1m:")
+        ->type_name("FROM:TO");
+    command->add_option("--execution", trace.execution, "Of a resumed run: which one (the last)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command->add_option("--top", trace.top, "Rows of a table, subtrees of the summary (10); 0: all")
+        ->check(CLI::Range(0, 1'000'000'000))
+        ->type_name("N");
+    auto* output = command->add_option("-o,--output", trace.output, "File for --export (otf2: a folder)");
+    output->type_name("FILE");
+    command
+        ->add_option("--export", trace.export_format,
+                     "Write the trace for another tool: perfetto, chrome, otf2, csv or folded")
+        ->check(CLI::IsMember({"perfetto", "chrome", "otf2", "csv", "folded"}))
+        ->needs(output)
+        ->type_name("FORMAT");
+    auto* compare = command->add_option("--compare", trace.compare, "Two runs: how much faster is B than A?");
+    compare->expected(2)->type_name("RUN_A RUN_B");
+    command
+        ->add_option("--fail-below", trace.fail_below,
+                     "With --compare: exit with 6 if B is slower than this share of A")
+        ->check(CLI::PositiveNumber)
+        ->needs(compare)
+        ->type_name("RATIO");
+    command->footer("Examples:\n  espalier trace results/t1\n"
+                    "  espalier trace results/t1 --by rank --format csv --top 0\n"
+                    "  espalier trace results/t1 --export perfetto -o t1.pftrace     (opens at ui.perfetto.dev)\n"
+                    "  espalier trace --compare results/before results/after --fail-below 0.95");
+}
+
+void add_simulate(CLI::App& app, SimulateArguments& simulate) {
+    auto* command = app.add_subcommand(
+        "simulate", "What a run would do on more nodes: replays its measured subtrees through the same scheduler");
+    command->add_option("run", simulate.run, "Run folder")->required();
+    command->add_option("--nodes", simulate.nodes, "Numbers of nodes, e.g. 1,16,256")->type_name("LIST");
+    command->add_option("--threads", simulate.threads, "Working threads a node (as the run had)")
+        ->check(CLI::Range(1, 4096))
+        ->type_name("N");
+    command->add_option("--policy", simulate.policies, "static, omp-dynamic and/or hybrid (the run's own)")
+        ->type_name("LIST");
+    command->add_option("--latency", simulate.latency, "Of a message (2us)")->type_name("TIME");
+    command->add_option("--master-cost", simulate.master_cost, "CPU time of a message at each end (5us)")
+        ->type_name("TIME");
+    command->add_option("--work", simulate.work, "Times the measured work, resampled: x1, x1000, or auto")
+        ->type_name("xN");
+    command->add_option("--shared-cores", simulate.shared_cores, "All nodes share so many cores (ranks on one machine)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command->add_option("--window", simulate.window, "Replay only this part of the run")->type_name("FROM:TO");
+    command->add_option("--execution", simulate.execution, "Of a resumed run: which one (the last)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command->add_option("--seed", simulate.seed, "Of the resampling (1)")->type_name("N");
+    command->add_flag("--json", simulate.json, "As JSON");
+    command->footer("Example:\n  espalier simulate results/t1 --nodes 1,16,256,4096,65536 --threads 64 "
+                    "--policy static,omp-dynamic,hybrid --work x1000");
+}
+
+void add_collectives(CLI::App& app, CollectivesArguments& collectives) {
+    auto* command = app.add_subcommand(
+        "collectives", "Execute the programs of a placement search with MPI, check the sums and measure them");
+    auto* run = command->add_option("run", collectives.run, "Run folder")->type_name("RUN");
+    command->add_option("--top", collectives.top, "So many of the best programs (10); 0: all")->type_name("N");
+    command->add_option("--size", collectives.size, "Payloads: one, or powers of four from A to B (1KiB..64MiB)")
+        ->type_name("A..B");
+    command->add_option("--element", collectives.element, "f32, f64 or i32")->type_name("TYPE");
+    command->add_option("--repeats", collectives.repeats, "Runs that choose, and as many that are reported (20)")
+        ->type_name("N");
+    command->add_option("--seed", collectives.seed, "Of the numbers that are added (1)")->type_name("N");
+    auto* output = command->add_option("-o,--output", collectives.output, "File for --calibrate")->type_name("FILE");
+    command
+        ->add_flag("--calibrate", collectives.calibrate,
+                   "Fit latency and bandwidth of this machine or cluster and write them as a hierarchy")
+        ->needs(output)
+        ->excludes(run);
+    command->add_flag("--json", collectives.json, "As JSON");
+    command->footer("Examples:\n  mpiexec -n 8 espalier collectives results/placement --top 10 --size 1KiB..64MiB\n"
+                    "  mpiexec -n 8 espalier collectives --calibrate -o hardware.yaml");
+}
+
+void add_report(CLI::App& app, ReportArguments& report) {
+    auto* command =
+        app.add_subcommand("report", "One page about a run, self-contained: opens from the disk in any browser");
+    command->add_option("run", report.run, "Run folder")->required();
+    command->add_option("-o,--output", report.output, "File (report.html in the run folder)")->type_name("FILE");
+    command->add_option("--nodes", report.nodes, "Numbers of nodes of the scaling curve; none: leave it out")
+        ->type_name("LIST");
+    command->add_option("--execution", report.execution, "Of a resumed run: which one (the last)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command->add_option("--top", report.top, "Results with drawings (5)")->type_name("N");
 }
 
 int dispatch(CLI::App const& app, Arguments const& arguments) {
@@ -96,13 +206,25 @@ int dispatch(CLI::App const& app, Arguments const& arguments) {
     if (app.got_subcommand("schema")) return schema_command();
     if (app.got_subcommand("show")) return show_command(arguments.show);
     if (app.got_subcommand("verify")) return verify_command(arguments.verify);
+    if (app.got_subcommand("trace")) return trace_command(arguments.trace);
+    if (app.got_subcommand("simulate")) return simulate_command(arguments.simulate);
+    if (app.got_subcommand("report")) return report_command(arguments.report);
+    if (app.got_subcommand("collectives")) return collectives_command(arguments.collectives);
     fmt::print(stderr, "{}", app.help());
     return static_cast<int>(ExitCode::usage);
 }
 
+/// As a shell would read it back.
+std::string quoted(std::string const& word) {
+    constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+    std::string text = "'";
+    for (auto const c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
 std::string joined(int argc, char** argv) {
     std::string text;
-    for (int i = 0; i < argc; ++i) text += (i > 0 ? " " : "") + std::string(argv[i]);
+    for (int i = 0; i < argc; ++i) text += (i > 0 ? " " : "") + quoted(argv[i]);
     return text;
 }
 
@@ -116,6 +238,10 @@ int run(int argc, char** argv) {
     app.require_subcommand(0, 1);
     add_search(app, arguments);
     add_others(app, arguments);
+    add_trace(app, arguments.trace);
+    add_simulate(app, arguments.simulate);
+    add_report(app, arguments.report);
+    add_collectives(app, arguments.collectives);
     arguments.search.command_line = joined(argc, argv);
     try {
         app.parse(argc, argv);

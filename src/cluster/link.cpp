@@ -163,6 +163,7 @@ void Link::commit(std::size_t give, std::int64_t now_ns) {
 
 std::int64_t Link::next_wake_ns() const {
     if (owed_ > 0 || owes_commit_) return pulse_ns_;
+    if (has_told_dry_) return pulse_ns_ + options_.lease_ns / 4; // until a batch comes
     return std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
 }
 

@@ -43,6 +43,31 @@ private:
     base::ByteWriter out_;
 };
 
+/// Counts the bytes that Writer would write.
+class Counter {
+public:
+    template <class... T>
+    void operator()(T const&... values) {
+        (one(values), ...);
+    }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+private:
+    template <class T>
+    void one(T const& value) {
+        if constexpr (base::Packable<T>)
+            size_ += sizeof(T);
+        else if constexpr (std::same_as<T, std::string> || std::same_as<T, Bytes>)
+            size_ += sizeof(std::uint32_t) + value.size();
+        else if constexpr (is_list<T>) {
+            size_ += sizeof(std::uint32_t);
+            for (auto const& item : value) one(item);
+        } else
+            fields(*this, value);
+    }
+    std::size_t size_ = 0;
+};
+
 class Reader {
 public:
     explicit Reader(std::span<std::byte const> in) : in_(in) {}
@@ -113,6 +138,13 @@ Bytes encode(Message const& message) {
     write(message_version, static_cast<std::uint8_t>(message.body.index()), message.header);
     std::visit([&](auto const& body) { write(body); }, message.body);
     return bytes;
+}
+
+std::size_t encoded_size(Message const& message) {
+    Counter count;
+    count(message_version, static_cast<std::uint8_t>(message.body.index()), message.header);
+    std::visit([&](auto const& body) { count(body); }, message.body);
+    return count.size();
 }
 
 Message decode(std::span<std::byte const> bytes) {

@@ -1,6 +1,7 @@
 #include "espalier/cluster/simulation.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <queue>
@@ -12,27 +13,58 @@ using base::Rank;
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
+/// A message that arrived while the communicating thread was busy waits in the inbox.
+struct Letter {
+    Rank from;
+    Message message;
+    std::size_t bytes = 0;
+};
+
 struct SimulatedRank {
     std::unique_ptr<search::VirtualWorker> worker;
     std::unique_ptr<Agent> agent;
-    std::int64_t free_ns = 0;     ///< its communicating thread is busy until then
-    std::int64_t busy_ns = 0;     ///< how long it was busy in all
-    std::int64_t wake_ns = never; ///< the one wake-up that counts
+    std::deque<Letter> inbox;
+    std::int64_t free_ns = 0;       ///< its communicating thread is busy until then
+    std::int64_t busy_ns = 0;       ///< how long it was busy in all
+    std::int64_t wake_ns = never;   ///< when it acts by itself next
+    std::int64_t queued_ns = never; ///< the earliest of its own events: not later than wake_ns
     std::int64_t dies_ns = never;
 };
 
-/// A message on its way, or (without one) a wake-up.
+/// A message arrives (`letter` is its place), or a rank acts by itself.
 struct Event {
+    static constexpr std::uint32_t no_letter = ~std::uint32_t{0};
     std::int64_t at_ns = 0;
     std::uint64_t order = 0; ///< equal times keep the order of their making
     std::int32_t rank = 0;
-    std::int32_t from = -1;
-    std::shared_ptr<Message const> message; ///< shared by the copies that the heap makes
-    std::size_t bytes = 0;
+    std::uint32_t letter = no_letter;
 
     bool operator>(Event const& other) const {
         return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
     }
+};
+
+/// Messages on their way; places are used again.
+class Mail {
+public:
+    [[nodiscard]] std::uint32_t put(Letter letter) {
+        if (free_.empty()) {
+            letters_.push_back(std::move(letter));
+            return static_cast<std::uint32_t>(letters_.size() - 1);
+        }
+        auto const place = free_.back();
+        free_.pop_back();
+        letters_[place] = std::move(letter);
+        return place;
+    }
+    [[nodiscard]] Letter take(std::uint32_t place) {
+        free_.push_back(place);
+        return std::move(letters_[place]);
+    }
+
+private:
+    std::deque<Letter> letters_;
+    std::vector<std::uint32_t> free_;
 };
 
 class NoJournal final : public Journal {
@@ -62,7 +94,8 @@ public:
             conductor_->resume(std::move(*resumed), 0);
         else
             conductor_->start(0);
-        schedule_wake(ranks_[0], 0);
+        ranks_[0].wake_ns = 0;
+        queue_next(ranks_[0]);
         while (!conductor_->is_finished() && !events_.empty()) step();
         return report();
     }
@@ -83,35 +116,52 @@ private:
     SimulatedRank& rank(Rank r) { return ranks_[static_cast<std::size_t>(r.value)]; }
 
     void step() {
-        auto event = events_.top();
+        auto const event = events_.top();
         events_.pop();
         auto& r = ranks_[static_cast<std::size_t>(event.rank)];
-        if (!event.message && event.at_ns != r.wake_ns) return; // a newer wake-up replaced it
-        auto const can_run_ns = std::max(silence_end_ns(event), r.free_ns);
-        if (event.at_ns >= r.dies_ns) return;
-        if (can_run_ns > event.at_ns) return postpone(std::move(event), r, can_run_ns);
-        now_ns_ = event.at_ns;
-        r.worker->advance_to(now_ns_);
-        if (event.message) {
-            occupy(r, event.bytes);
-            r.agent->on_message(Rank{event.from}, *event.message, now_ns_);
+        if (event.at_ns >= r.dies_ns) return lose(event);
+        auto const silent_until_ns = silence_end_ns(event);
+        if (silent_until_ns > event.at_ns) r.free_ns = std::max(r.free_ns, silent_until_ns);
+        if (event.letter != Event::no_letter) {
+            r.inbox.push_back(mail_.take(event.letter));
         } else {
-            r.wake_ns = never;
+            if (event.at_ns != r.queued_ns) return; // an earlier one replaced it
+            r.queued_ns = never;
+        }
+        if (r.free_ns <= event.at_ns && (!r.inbox.empty() || r.wake_ns <= event.at_ns)) act(r, event.at_ns);
+        queue_next(r);
+    }
+    void lose(Event const& event) {
+        if (event.letter != Event::no_letter) static_cast<void>(mail_.take(event.letter));
+    }
+    /// One message, or none, and what follows from it.
+    void act(SimulatedRank& r, std::int64_t now_ns) {
+        now_ns_ = now_ns;
+        r.worker->advance_to(now_ns_);
+        if (!r.inbox.empty()) {
+            auto const letter = std::move(r.inbox.front());
+            r.inbox.pop_front();
+            occupy(r, letter.bytes);
+            r.agent->on_message(letter.from, letter.message, now_ns_);
         }
         r.agent->tick(now_ns_);
-        if (event.rank == 0) conduct(r);
+        if (&r == ranks_.data()) conduct(r);
         flush(r, now_ns_);
-        schedule_wake(r, now_ns_);
+        set_wake(r, now_ns_);
+    }
+    /// Makes sure that the rank has an event when it can and will act, and not much more than one.
+    void queue_next(SimulatedRank& r) {
+        auto const wanted_ns = std::max(r.inbox.empty() ? r.wake_ns : r.free_ns, r.free_ns);
+        if (wanted_ns >= r.queued_ns) return;
+        r.queued_ns = wanted_ns;
+        events_.push({.at_ns = wanted_ns, .order = ++order_, .rank = static_cast<std::int32_t>(&r - ranks_.data())});
     }
     void conduct(SimulatedRank& r) {
         conductor_->tick(now_ns_);
         r.agent->tick(now_ns_);
-    }
-    void postpone(Event event, SimulatedRank& r, std::int64_t to_ns) {
-        if (!event.message) r.wake_ns = to_ns;
-        event.at_ns = to_ns;
-        event.order = ++order_;
-        events_.push(std::move(event));
+        if (!r.worker->status().is_dry) return;
+        r.agent->tick(now_ns_); // if the conductor stops the run now, this rank's answer may be the last one
+        conductor_->tick(now_ns_);
     }
     std::int64_t silence_end_ns(Event const& event) const {
         for (auto const& fault : options_.faults)
@@ -128,27 +178,26 @@ private:
     }
     void flush(SimulatedRank& r, std::int64_t now_ns) {
         now_ns_ = now_ns;
-        auto const from = static_cast<std::int32_t>(&r - ranks_.data());
+        Rank const from{static_cast<std::int32_t>(&r - ranks_.data())};
         for (auto& outgoing : r.agent->take_outgoing()) {
-            auto const bytes = encode(outgoing.message).size();
+            auto const bytes = encoded_size(outgoing.message);
             occupy(r, bytes);
             ++messages_;
             bytes_ += bytes;
             events_.push({.at_ns = r.free_ns + options_.latency_ns,
                           .order = ++order_,
                           .rank = outgoing.to.value,
-                          .from = from,
-                          .message = std::make_shared<Message const>(std::move(outgoing.message)),
-                          .bytes = bytes});
+                          .letter = mail_.put({from, std::move(outgoing.message), bytes})});
         }
     }
-    /// The next time at which the rank may have something to say by itself.
-    void schedule_wake(SimulatedRank& r, std::int64_t now_ns) {
+    /// The next time at which the rank may have something to say by itself. A real rank looks every millisecond, or
+    /// when a thread rings because it has no work.
+    void set_wake(SimulatedRank& r, std::int64_t now_ns) const {
+        auto const status = r.worker->status();
         auto wake = r.agent->next_wake_ns();
-        if (!r.worker->status().is_dry) wake = std::min(wake, r.worker->next_look_ns());
+        if (!status.is_dry) wake = std::min(wake, r.worker->next_look_ns());
         if (&r == ranks_.data()) wake = std::min(wake, now_ns + 100'000'000); // the conductor's limits
-        r.wake_ns = std::max(wake, now_ns + 100'000);
-        events_.push({.at_ns = r.wake_ns, .order = ++order_, .rank = static_cast<std::int32_t>(&r - ranks_.data())});
+        r.wake_ns = std::max(wake, now_ns + (status.spare > 0 ? 1'000'000 : 100'000));
     }
     SimulationReport report() {
         SimulationReport report{.reason = conductor_->reason(),
@@ -170,6 +219,7 @@ private:
     std::vector<SimulatedRank> ranks_;
     std::unique_ptr<Conductor> conductor_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    Mail mail_;
     std::int64_t now_ns_ = 0;
     std::uint64_t order_ = 0;
     std::uint64_t messages_ = 0;

@@ -63,6 +63,7 @@ TEST(Messages, every_kind_survives_the_round_trip) {
         Message const message{{.level = 1, .sequence = 42, .incumbent = 2.5}, body};
 
         EXPECT_EQ(decode(encode(message)), message);
+        EXPECT_EQ(encoded_size(message), encode(message).size());
     }
 }
 

@@ -119,6 +119,8 @@ struct Message {
 };
 
 [[nodiscard]] base::Bytes encode(Message const& message);
+/// As long as encode() would make it.
+[[nodiscard]] std::size_t encoded_size(Message const& message);
 /// Throws SystemError if the bytes are of another version or damaged.
 [[nodiscard]] Message decode(std::span<std::byte const> bytes);
 

@@ -24,21 +24,6 @@ bool TaskPool<P>::has_work(int index) const {
 }
 
 template <SearchProblem P>
-void TaskPool<P>::record(Worker& worker, trace::Event event) const {
-    if (worker.trace != nullptr) worker.trace->append(event);
-}
-
-template <SearchProblem P>
-void TaskPool<P>::record_queries(Worker& worker) const {
-    for (auto const& query : worker.chunk.notes.queries())
-        record(worker, {.start_ns = query.start_ns,
-                        .duration_ns = query.duration_ns,
-                        .useful_ns = query.cpu_ns,
-                        .kind = trace::Kind::query});
-    worker.chunk.notes.queries().clear();
-}
-
-template <SearchProblem P>
 void TaskPool<P>::wait(std::chrono::nanoseconds at_most) {
     auto const ticket = attention_.announce();
     if (error_.has_error()) return attention_.cancel();
@@ -62,11 +47,6 @@ template <SearchProblem P>
 PhaseTimes TaskPool<P>::phases() const {
     return {.search = 1e-9 * static_cast<double>(search_cpu_ns_.load()),
             .verify = 1e-9 * static_cast<double>(verify_cpu_ns_.load())};
-}
-
-template <SearchProblem P>
-std::vector<std::int64_t> TaskPool<P>::outcome_ns() const {
-    return {outcome_ns_.begin(), outcome_ns_.end()};
 }
 
 template <SearchProblem P>

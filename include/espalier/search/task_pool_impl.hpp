@@ -29,8 +29,9 @@ struct TaskPool<P>::Worker {
     Pace pace;
     std::uint64_t chunks = 0;
     std::uint64_t generation = 0;
-    std::size_t appetite = 1; ///< nodes to take next: about as many as the last chunk finished
-    std::uint64_t origin = 0; ///< of the first node taken
+    std::size_t appetite = 1;  ///< nodes to take next: about as many as the last chunk finished
+    std::size_t untouched = 0; ///< of the nodes taken: those at the bottom of the stack that were never popped
+    std::uint64_t origin = 0;  ///< of the shallowest node that was popped: most of the chunk lies below it
     std::int32_t depth = 0;
     std::vector<std::int64_t> sampled_ns; ///< of this chunk, by outcome: a timed node stands for all up to the next
 };
@@ -125,8 +126,10 @@ void TaskPool<P>::run_chunk(Worker& worker) {
     auto const cpu_start = base::thread_cpu_ns();
     auto& chunk = worker.chunk;
     worker.pace.start(start, is_wanted() ? options_.chunk_ns / 4 : options_.chunk_ns);
+    worker.untouched = chunk.stack().size();
     while (!chunk.stack().empty()) {
         auto const node = chunk.pop();
+        worker.untouched = std::min(worker.untouched, chunk.stack().size());
         auto const weight = worker.pace.fresh_steps();
         auto const outcome = chunk.visit(node, worker.workspace, incumbent_.load(std::memory_order_relaxed));
         if (weight > 0) worker.sampled_ns[outcome] += weight * (base::steady_ns() - worker.pace.last_look_ns());
@@ -138,26 +141,17 @@ void TaskPool<P>::run_chunk(Worker& worker) {
                        .duration_ns = base::steady_ns() - start,
                        .useful_ns = cpu,
                        .id = worker.next_id(options_.rank),
-                       .parent = worker.origin,
                        .nodes = static_cast<std::uint32_t>(chunk.nodes()),
                        .prunes = static_cast<std::uint32_t>(chunk.prunes()),
-                       .depth = worker.depth,
                        .kind = trace::Kind::chunk};
     worker.appetite = std::clamp<std::size_t>(chunk.nodes() / 2, 1, 64);
+    if constexpr (Prioritized<P>) worker.untouched = 0; // a heap has no bottom
     settle(worker, worker.ledger.taken, event.id);
+    event.parent = worker.origin;
+    event.depth = worker.depth;
     add_samples(worker);
     record(worker, event);
     record_queries(worker);
-}
-
-template <SearchProblem P>
-void TaskPool<P>::add_samples(Worker& worker) {
-    auto& part_ns = worker.chunk.notes.part_ns();
-    auto const first_part = outcome_ns_.size() - part_ns.size();
-    for (std::size_t i = 0; i < part_ns.size(); ++i) worker.sampled_ns[first_part + i] += std::exchange(part_ns[i], 0);
-    for (std::size_t i = 0; i < outcome_ns_.size(); ++i)
-        if (auto const ns = std::exchange(worker.sampled_ns[i], 0); ns > 0)
-            outcome_ns_[i].fetch_add(ns, std::memory_order_relaxed);
 }
 
 /// Puts a finished chunk into the ledger: `finished` is no longer unfinished, and what came of it is.
@@ -171,7 +165,13 @@ void TaskPool<P>::settle(Worker& worker, std::vector<Entry>& finished, std::uint
         if (ledger.generation != worker.generation) return chunk.discard();
         auto const change = static_cast<std::int64_t>(chunk.stack().size() + chunk.candidates.size()) -
                             static_cast<std::int64_t>(finished.size());
-        for (auto& node : chunk.stack()) ledger.open.push({std::move(node), id});
+        auto& stack = chunk.stack();
+        if constexpr (!Prioritized<P>) {
+            worker.origin = finished[worker.untouched].origin;
+            worker.depth = problem_.depth(finished[worker.untouched].node);
+        }
+        for (std::size_t i = 0; i < stack.size(); ++i)
+            ledger.open.push({std::move(stack[i]), i < worker.untouched ? finished[i].origin : id});
         for (auto& node : chunk.candidates) verify_.waiting.push_back({std::move(node), id});
         finished.clear();
         nodes_.fetch_add(chunk.nodes(), std::memory_order_relaxed);
@@ -190,4 +190,5 @@ void TaskPool<P>::settle(Worker& worker, std::vector<Entry>& finished, std::uint
 } // namespace espalier::search
 
 #include "espalier/search/task_pool_harvest.hpp"
+#include "espalier/search/task_pool_trace.hpp"
 #include "espalier/search/task_pool_verify.hpp"

@@ -42,6 +42,7 @@ bool TaskPool<P>::verify_some(Worker& worker, std::size_t at_least) {
             for (auto const& entry : batch) nodes.push_back(entry.node);
             worker.generation = worker.ledger.generation;
             worker.origin = batch.front().origin;
+            worker.untouched = 0;
         }
         auto const start = base::steady_ns();
         auto const cpu_start = base::thread_cpu_ns();

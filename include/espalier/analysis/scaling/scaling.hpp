@@ -1,0 +1,68 @@
+#pragma once
+
+#include "espalier/analysis/trace_source.hpp"
+#include "espalier/cluster/agent.hpp"
+
+/// What a run would do on other numbers of nodes.
+namespace espalier::analysis::scaling {
+
+struct ScalingOptions {
+    std::vector<int> nodes{1, 16, 256, 4096}; ///< ranks: one a node
+    std::vector<cluster::PolicyKind> policies{cluster::PolicyKind::hybrid};
+    cluster::ClusterOptions cluster; ///< as the run had; its policy is not used
+    int threads = 0;                 ///< working threads a node; 0: as the run had
+    std::int64_t latency_ns = 2'000;
+    std::int64_t master_ns = 5'000; ///< of the communicating thread, a message
+    double work = 1;                ///< times the measured work, resampled; 0: as much as feeds the nodes
+    int shared_cores = 0;           ///< all nodes share so many cores; 0: each has its own
+    std::uint64_t seed = 1;         ///< of the resampling
+    Window window;                  ///< only chunks of this part of the run are replayed
+};
+
+struct Prediction {
+    int nodes = 0;
+    int threads = 0;
+    cluster::PolicyKind policy{};
+    double makespan = 0;    ///< seconds
+    double efficiency = 0;  ///< speed-up / workers, or / shared cores if these are fewer
+    double speedup = 0;     ///< over one worker that does nothing but work
+    double master_load = 0; ///< of rank 0's communicating thread
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    double grain = 0;        ///< seconds; smaller subtrees were joined; 0: none were
+    double host_seconds = 0; ///< CPU time that the simulation took
+};
+
+/// From which number of nodes on more do not help. Replaying the measured work (strong scaling): the smallest listed
+/// number of which every step to a larger one gains less than a tenth of what it would gain if all scaled ideally,
+/// makespan x (1 - nodes / larger). Resampled work: the smallest listed number with an efficiency below one half, if it
+/// stays below for all larger ones.
+struct Limit {
+    cluster::PolicyKind policy{};
+    int nodes = 0; ///< 0: not reached by the listed numbers
+};
+
+struct Scaling {
+    std::vector<Prediction> predictions; ///< by policy, then by nodes, both in the order of the options
+    double work_seconds = 0;             ///< useful time that is replayed, all of it
+    double measured_seconds = 0;         ///< useful time of the run; what is replayed is `work` times this
+    double critical_path = 0;            ///< seconds of the longest chain of measured chunks
+    double work = 1;                     ///< times the measured work
+    std::uint64_t subtrees = 0;          ///< measured chunks
+    std::vector<std::string> remarks;    ///< what was resampled, joined or left out
+    std::vector<Limit> limits;           ///< by policy
+};
+
+/// Replays the measured cost of a run's chunks through the scheduler of `cluster`, in virtual time. Deterministic, up
+/// to `host_seconds`. Throws InputError if the trace holds no chunks, or if an option is out of range.
+[[nodiscard]] Scaling predict(TraceSource& source, ScalingOptions const& options);
+
+/// `static`, `omp-dynamic`, `hybrid`.
+[[nodiscard]] std::string_view name(cluster::PolicyKind policy);
+[[nodiscard]] base::Json to_json(Scaling const& scaling);
+[[nodiscard]] std::string to_text(Scaling const& scaling);
+
+/// See Limit. The predictions are those of one policy, in any order.
+[[nodiscard]] int limit_of(std::vector<Prediction> const& predictions, double work);
+
+} // namespace espalier::analysis::scaling

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "espalier/placement/lowered.hpp"
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Executes programs of collectives with MPI, one device a rank, and measures them.
+namespace espalier::cluster::collectives {
+
+enum class Element : std::uint8_t { f32, f64, i32 };
+inline constexpr std::array<std::string_view, 3> element_names{"f32", "f64", "i32"};
+[[nodiscard]] constexpr std::size_t size_of(Element element) { return element == Element::f64 ? 8 : 4; }
+
+/// A payload is the whole vector: of ReduceScatter before, of AllGather after.
+using Request = placement::Request;
+
+/// A program to be executed by as many ranks as it has devices.
+struct Plan {
+    std::size_t id = 0;                   ///< of the result that it came from
+    std::string task;                     ///< placement and reduction, for people
+    std::string text;                     ///< the program, for people
+    placement::Lowered steps;             ///< groups are lists of ranks
+    std::vector<std::vector<int>> groups; ///< the reduction groups; every rank is in one
+    int segments = 1;                     ///< more than 1: steps of different segments overlap
+    Request request = Request::all_reduce;
+    std::vector<double> predicted_us; ///< for each of Options::sizes; NaN or missing: unknown
+};
+
+struct Options {
+    std::vector<std::uint64_t> sizes; ///< payloads in bytes
+    Element element = Element::f32;
+    int repeats = 20; ///< runs that are reported; as many before them choose
+    std::uint64_t seed = 1;
+    bool json = false;
+};
+
+struct Job {
+    std::vector<Plan> plans;
+    Options options;
+};
+
+/// Measures the plans and MPI's own collective (default and every algorithm it can be forced to) on all ranks.
+/// Collective over all ranks of the launcher; initialises and ends MPI. `prepare` is called on rank 0, which tells the
+/// others, and what it throws is told once. Rank 0 prints. Returns the exit code, the same on all ranks:
+/// verification_failed if a sum was wrong, invalid_input if a plan does not fit the number of ranks.
+[[nodiscard]] int measure(std::function<Job()> const& prepare);
+
+/// Fits latency and bandwidth for each level (ranks of a host, hosts) and collective, and writes a hierarchy that
+/// `problem.hierarchy` can use. Otherwise as measure(); sizes are those of the messages.
+[[nodiscard]] int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare);
+
+} // namespace espalier::cluster::collectives
