@@ -60,6 +60,14 @@ Forest read_forest(TraceSource& source, ScalingOptions const& options, Scaling& 
     return forest;
 }
 
+/// How much longer everything takes on shared cores. A communicating thread that looks for messages takes a part of a
+/// core as well: 0.03 of one was measured (perf/simulate.py's search, 2 and 4 ranks); a rank alone only waits.
+double slowdown(int nodes, int threads, int shared_cores) {
+    constexpr double listening = 0.03;
+    auto const wanted = nodes * (threads + (nodes > 1 ? listening : 0));
+    return shared_cores > 0 ? std::max(1.0, wanted / shared_cores) : 1;
+}
+
 Prediction simulate(Plan const& plan, Task const& task, int threads, ScalingOptions const& options) {
     auto const start_ns = base::thread_cpu_ns();
     auto const workers = static_cast<double>(task.nodes) * threads;
@@ -67,7 +75,7 @@ Prediction simulate(Plan const& plan, Task const& task, int threads, ScalingOpti
     cluster::SimulationOptions simulation{.ranks = task.nodes,
                                           .threads = threads,
                                           .cluster = options.cluster,
-                                          .slowdown = workers / cores,
+                                          .slowdown = slowdown(task.nodes, threads, options.shared_cores),
                                           .latency_ns = options.latency_ns,
                                           .message_ns = options.master_ns};
     simulation.cluster.policy = task.policy;
