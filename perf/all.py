@@ -13,8 +13,10 @@ from pathlib import Path
 
 import idle
 import mugraph
+import placement
 import policies
 import scaling
+import simulate
 from common import OUT, Bar, Searches, bench, load_warning, parser, print_table
 
 
@@ -54,6 +56,22 @@ def superoptimizer(chosen: argparse.Namespace, details: dict) -> list[Bar]:
     return mugraph.bars(details["mugraph"])
 
 
+def predictions(chosen: argparse.Namespace, details: dict) -> list[Bar]:
+    details["simulate"] = simulate.measure(chosen.bin, rounds=1 if chosen.quick else 5)
+    return simulate.bars(details["simulate"])
+
+
+def large_traces(chosen: argparse.Namespace, details: dict) -> list[Bar]:
+    details["trace"] = bench(chosen.bin, "trace_bench", "--events", "5000000" if chosen.quick else "50000000")
+    return [Bar("analysis of a large trace, million events per CPU second", 1e-6 * details["trace"]["events_per_cpu_s"], 2, unit="M/s"),
+            Bar("analysis of a large trace, peak memory", 1e-6 * details["trace"]["peak_bytes"], 1000, is_most=True, unit="MB")]
+
+
+def synthesis(chosen: argparse.Namespace, details: dict) -> list[Bar]:
+    details["placement"] = placement.measure(chosen.bin, 1 if chosen.quick else 3)
+    return placement.bars(details["placement"])
+
+
 def compare_policies(chosen: argparse.Namespace) -> None:
     words = ["--bin", str(chosen.bin), "-o", str(chosen.out)]
     policies.main(words + (["--trees", "T3", "--rounds", "1", "--workers", "1,2,8,64"] if chosen.quick else []))
@@ -69,7 +87,7 @@ def main() -> int:
     if load_warning():
         print(f"warning: {load_warning()}")
     details: dict = {"load": os.getloadavg()}
-    bars = [bar for part in (engine, cores, idle_ranks, many_ranks, superoptimizer) for bar in part(chosen, details)]
+    bars = [bar for part in (engine, cores, idle_ranks, many_ranks, superoptimizer, predictions, large_traces, synthesis) for bar in part(chosen, details)]
     (chosen.out / "all.json").write_text(json.dumps(details, indent=2) + "\n")
     compare_policies(chosen)
     print()
