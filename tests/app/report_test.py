@@ -11,6 +11,7 @@ import select
 import shutil
 import struct
 import subprocess
+import shlex
 import sys
 import time
 import unittest
@@ -402,7 +403,7 @@ class Hostile(InBrowser):
 
         self.assertEqual(browser.value("document.querySelector('h1').textContent"), f"{folder}: uts run")
         self.assertEqual(browser.value("document.title"), f"{folder}: uts run")
-        self.assertIn(folder, browser.value("document.querySelector('#command').textContent"))
+        self.assertIn(folder, shlex.split(browser.value("document.querySelector('#command').textContent")))
         self.assertEqual(browser.value("document.querySelectorAll('img').length"), 0)
         self.expect_quiet(browser, page)
 

@@ -249,7 +249,7 @@ TEST(RunFolder, replacing_removes_only_what_is_ours) {
     write_checkpoint(path, samples::checkpoint());
     write_text(path / trace_shard_name(1, 0), "shard");
     write_text(path / emit_shard_name(2, 7), "shard");
-    write_text(path / "report.html", "mine");
+    write_text(path / "thoughts.html", "mine");
     write_text(path / "trace/notes.txt", "mine");
 
     auto const folder = open_folder(path, true);
@@ -259,7 +259,7 @@ TEST(RunFolder, replacing_removes_only_what_is_ours) {
     EXPECT_FALSE(folder.previous());
     EXPECT_FALSE(fs::exists(path / "run.h5") || fs::exists(path / "checkpoint.h5") || fs::exists(path / "emit"));
     EXPECT_FALSE(fs::exists(path / "trace/segment-001"));
-    EXPECT_EQ(read_text(path / "report.html") + read_text(path / "trace/notes.txt"), "minemine");
+    EXPECT_EQ(read_text(path / "thoughts.html") + read_text(path / "trace/notes.txt"), "minemine");
 }
 
 TEST(RunFolder, shards_have_names_that_sort) {
