@@ -87,23 +87,24 @@ int verify_command(VerifyArguments const& arguments) {
     auto const seed = arguments.seed > 0 ? arguments.seed : static_cast<std::uint64_t>(base::wall_ns());
     auto const count = summary.record.results.size();
     if (count == 0) throw base::InputError("{}: the run has no results to verify", arguments.run);
+    auto const scope = arguments.full ? problems::Scope::every_element : problems::Scope::sampled;
     auto list = base::Json::array();
     std::size_t wrong = 0;
-    for (std::size_t id = 1; id <= count; ++id) {
-        auto const check = problems::verify_again(
-            stored.run(), id, seed, arguments.full ? problems::Scope::every_element : problems::Scope::sampled);
+    problems::verify_again(stored.run(), seed, scope, [&](problems::Recheck const& check) {
         wrong += check.holds ? 0 : 1;
-        list.push_back(to_json(check));
-        if (!arguments.json) fmt::print("{}", to_text(check));
-    }
+        if (arguments.json)
+            list.push_back(to_json(check));
+        else
+            fmt::print("{}", to_text(check));
+    });
     if (arguments.json)
         fmt::print(
             "{}\n",
             base::Json{{"run", arguments.run}, {"seed", seed}, {"programs", count}, {"wrong", wrong}, {"checks", list}}
                 .dump(2));
     else
-        fmt::print("{}: {} of {} programs are equal to the input ({}, seed {})\n", arguments.run, count - wrong, count,
-                   arguments.full ? "every element" : "sampled elements at full shape", seed);
+        fmt::print("{}: {} of {} programs are {}, seed {}\n", arguments.run, count - wrong, count,
+                   problems::recheck_claim(stored.run(), scope), seed);
     return static_cast<int>(wrong > 0 ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 

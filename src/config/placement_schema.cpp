@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr std::int32_t most_devices = 65'536;
 constexpr std::int32_t most_levels = 8;
+constexpr std::int32_t most_split_levels = 5; ///< of more than one instance: states of 2 devices a level are searched
+constexpr std::int64_t most_group = 4096;     ///< devices of a reduction group: sums of as many chunks are checked
 
 Scalar<Request> request() {
     return choice<Request>({{"all_reduce", Request::all_reduce},
@@ -104,6 +106,28 @@ Place place_of(Value const& map, std::string const& key) {
     return entry != nullptr ? entry->value.place : map.place;
 }
 
+bool check_levels(std::vector<std::int32_t> const& sizes, Place const& place, Context const& at) {
+    auto const split = std::ranges::count_if(sizes, [](std::int32_t size) { return size > 1; });
+    if (split <= most_split_levels) return true;
+    at.error(place, fmt::format("{} has {} levels of more than one instance, more than {}: join two neighbours",
+                                at.name(), split, most_split_levels));
+    return false;
+}
+
+/// What a device holds of a tensor that a group of so many devices reduces.
+bool check_payload(std::uint64_t bytes, std::int64_t group, Place const& place, Context const& at) {
+    if (group > most_group) {
+        at.error(place, fmt::format("{} is over groups of {} devices, more than {}: its programs could not be checked "
+                                    "by sums",
+                                    at.name(), group, most_group));
+        return false;
+    }
+    if (bytes >= static_cast<std::uint64_t>(group)) return true;
+    at.error(place, fmt::format("{} has a payload of {} for a group of {} devices: every device needs a byte at least",
+                                at.name(), base::format_bytes(bytes), group));
+    return false;
+}
+
 bool check_product(std::int64_t devices, std::vector<AxisConfig> const& axes, Place const& place, Context const& at) {
     if (devices > most_devices) {
         at.error(place, fmt::format("{} has {} devices, more than {}", at.name(), devices, most_devices));
@@ -122,8 +146,12 @@ bool check_system(PlacementConfig const& config, Value const& map, Context const
         return false;
     }
     if (!config.sweep.empty()) return true;
-    auto const devices = product(config.hierarchy, [](LevelConfig const& level) { return level.size; });
-    return check_product(devices, config.axes, place_of(map, "axes"), at);
+    std::vector<std::int32_t> sizes;
+    for (auto const& level : config.hierarchy) sizes.push_back(level.size);
+    auto const devices = product(sizes, [](std::int32_t size) { return size; });
+    if (!check_levels(sizes, place_of(map, "hierarchy"), at.in("hierarchy"))) return false;
+    if (!check_product(devices, config.axes, place_of(map, "axes"), at)) return false;
+    return !config.reductions.empty() || check_payload(config.payload, devices, place_of(map, "payload"), at);
 }
 
 bool check_sweep(PlacementConfig const& config, Value const& map, Context const& at) {
@@ -140,7 +168,8 @@ bool check_sweep(PlacementConfig const& config, Value const& map, Context const&
             continue;
         }
         auto const devices = product(system.sizes, [](std::int32_t size) { return size; });
-        is_good = check_product(devices, system.axes, place, here) && is_good;
+        is_good = check_levels(system.sizes, place, here) && check_product(devices, system.axes, place, here) &&
+                  check_payload(config.payload, devices, place, here) && is_good;
     }
     if (!config.sweep.empty() && !config.reductions.empty()) {
         at.error(place_of(map, "reductions"), "reductions name axes, which the systems of a sweep do not share: leave "
@@ -171,13 +200,7 @@ bool check_reduction(PlacementConfig const& config, ReductionConfig const& reduc
         }
         group *= found->size;
     }
-    if (is_good && reduction.payload < static_cast<std::uint64_t>(group)) {
-        at.error(place,
-                 fmt::format("{} has a payload of {} for a group of {} devices: every device needs a byte at least",
-                             at.name(), base::format_bytes(reduction.payload), group));
-        is_good = false;
-    }
-    return is_good;
+    return is_good && check_payload(reduction.payload, group, place, at);
 }
 
 bool check_reductions(PlacementConfig const& config, Value const& map, Context const& at) {

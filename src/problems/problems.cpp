@@ -7,6 +7,8 @@
 #include "espalier/problems/placement/report.hpp"
 #include "espalier/problems/uts/uts.hpp"
 
+#include <fmt/core.h>
+
 namespace espalier::problems {
 namespace {
 
@@ -36,8 +38,11 @@ base::Json summary_of(MugraphConfig const&, StoredRun const& run) {
     return mugraph::summary_json(run.info, run.counts, run.results);
 }
 
+placement::Kept kept(StoredRun const& run) {
+    return run.config.search.best_only ? placement::Kept::quickest : placement::Kept::all;
+}
 base::Json summary_of(PlacementConfig const& placement, StoredRun const& run) {
-    return placement::summary_json(placement, run.results);
+    return placement::summary_json(placement, run.results, kept(run));
 }
 
 PlacementConfig const* placement_of(StoredRun const& run) { return std::get_if<PlacementConfig>(&run.config.problem); }
@@ -81,7 +86,8 @@ std::string funnel_text(StoredRun const& run) {
 }
 
 std::string results_text(StoredRun const& run, std::size_t top) {
-    if (auto const* placement = placement_of(run)) return placement::results_text(*placement, run.results, top);
+    if (auto const* placement = placement_of(run))
+        return placement::results_text(*placement, run.results, kept(run), top);
     auto const* mugraph = std::get_if<MugraphConfig>(&run.config.problem);
     return mugraph ? mugraph::results_text(*mugraph, run.results, top) : std::string();
 }
@@ -92,15 +98,25 @@ std::string one_result(StoredRun const& run, std::size_t id, std::string const& 
     return mugraph::program_in(result_of(run, id), format);
 }
 
-Recheck verify_again(StoredRun const& run, std::size_t id, std::uint64_t seed, Scope scope) {
-    auto const record = result_of(run, id);
-    if (auto const* placement = placement_of(run)) {
-        auto const checked = placement::verify_again(*placement, record, seed);
-        return {id, record.key, checked.holds, false, checked.sums, record.error_bound, checked.reason};
+void verify_again(StoredRun const& run, std::uint64_t seed, Scope scope,
+                  std::function<void(Recheck const&)> const& visit) {
+    std::size_t id = 0;
+    if (auto const* placement = placement_of(run))
+        return placement::verify_again(*placement, run.results, seed, [&](auto const& record, auto const& found) {
+            visit({++id, record.key, found.holds, false, found.sums, record.error_bound, found.reason});
+        });
+    auto const& config = mugraph_of(run);
+    for (auto const& record : mugraph::ranked(run.results)) {
+        auto const found =
+            mugraph::verify_again(config, run.config.verify, record, seed, static_cast<mugraph::Scope>(scope));
+        visit({++id, record.key, found.is_equal, found.is_proved, found.elements, found.error_bound, found.reason});
     }
-    auto const checked =
-        mugraph::verify_again(mugraph_of(run), run.config.verify, record, seed, static_cast<mugraph::Scope>(scope));
-    return {id, record.key, checked.is_equal, checked.is_proved, checked.elements, checked.error_bound, checked.reason};
+}
+
+std::string recheck_claim(StoredRun const& run, Scope scope) {
+    if (placement_of(run) != nullptr) return "right (by states on the smallest sizes, by all sums on the real ones)";
+    return fmt::format("equal to the input ({})",
+                       scope == Scope::every_element ? "every element" : "sampled elements at full shape");
 }
 
 } // namespace espalier::problems

@@ -70,25 +70,4 @@ private:
 
 Picture picture_of(Graph const& graph) { return Painter(graph).run(); }
 
-std::string escape(std::string_view text) {
-    std::string out;
-    for (auto const c : text) switch (c) {
-        case '&':
-            out += "&amp;";
-            break;
-        case '<':
-            out += "&lt;";
-            break;
-        case '>':
-            out += "&gt;";
-            break;
-        case '"':
-            out += "&quot;";
-            break;
-        default:
-            out += static_cast<unsigned char>(c) < ' ' ? '?' : c; // control characters are not XML
-        }
-    return out;
-}
-
 } // namespace espalier::program::draw

@@ -35,7 +35,4 @@ struct Picture {
 };
 [[nodiscard]] Picture picture_of(Graph const& graph);
 
-/// For XML.
-[[nodiscard]] std::string escape(std::string_view text);
-
 } // namespace espalier::program::draw

@@ -1,4 +1,5 @@
 #include "draw_layout.hpp"
+#include "espalier/base/markup.hpp"
 #include "espalier/program/draw.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 namespace espalier::program {
 namespace {
 
-using draw::escape;
+using base::escaped;
 using draw::Layout;
 using draw::Picture;
 using draw::Point;
@@ -51,7 +52,7 @@ public:
         auto const width = std::max(layout.width, smallest_width), height = layout.height + legend_height;
         out_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
                            "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
-                           width, height, escape(picture.title));
+                           width, height, escaped(picture.title));
         out_ += style;
         rect({0, 0, width, height}, "panel kernel", 0);
         write_panels(picture, layout, {0, 0});
@@ -69,7 +70,7 @@ private:
     }
     void text(Point at, std::string_view classes, std::string_view anchor, std::string const& content) {
         out_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", classes,
-                            at.x, at.y, anchor, escape(content));
+                            at.x, at.y, anchor, escaped(content));
     }
     /// Calls `work` for every picture directly inside, with its place.
     template <class Work>

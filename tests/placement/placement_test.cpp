@@ -43,6 +43,13 @@ std::vector<Program> all_programs(std::vector<int> const& sizes, std::size_t lon
     return found;
 }
 
+/// On a group that is all there is.
+bool gives_right_sums(Program const& program, std::vector<int> const& sizes) {
+    auto const hierarchy = levels(sizes);
+    auto const groups = reduction_groups({sizes}, hierarchy, {0});
+    return sums_are_right(lower(program, sizes, groups), groups, 7);
+}
+
 std::vector<std::size_t> counts_up_to(std::vector<int> const& sizes, std::size_t longest, BroadcastRule rule) {
     std::vector<std::size_t> counts(longest, 0);
     for (auto const& program : all_programs(sizes, longest, rule))
@@ -155,9 +162,9 @@ TEST(Synthesis, the_classics_are_among_them) {
 TEST(Synthesis, what_the_states_allow_gives_right_sums) {
     for (auto const& program : all_programs({2, 2}, 5, BroadcastRule::contained))
         for (auto const& sizes : std::vector<std::vector<int>>{{2, 2}, {3, 4}, {4, 16}})
-            EXPECT_TRUE(sums_are_right(program, sizes, 7)) << text(program, {"node", "gpu"});
+            EXPECT_TRUE(gives_right_sums(program, sizes)) << text(program, {"node", "gpu"});
     for (auto const& program : all_programs({2, 2, 2}, 4, BroadcastRule::contained))
-        EXPECT_TRUE(sums_are_right(program, {2, 3, 4}, 7)) << text(program, {"rack", "node", "gpu"});
+        EXPECT_TRUE(gives_right_sums(program, {2, 3, 4})) << text(program, {"rack", "node", "gpu"});
 }
 
 /// What is refused because it counts something twice is wrong indeed. (Other refusals are of form: who holds what.)
@@ -172,9 +179,32 @@ TEST(Synthesis, what_counts_twice_is_wrong) {
                 auto const why = state.apply(program[1].collective, groups(b, {2, 2}), BroadcastRule::contained);
                 if (why != Refusal::counted_twice) continue;
                 ++refused;
-                EXPECT_FALSE(sums_are_right(program, {2, 2}, 7)) << text(program, {"node", "gpu"});
+                EXPECT_FALSE(gives_right_sums(program, {2, 2})) << text(program, {"node", "gpu"});
             }
     EXPECT_GT(refused, 10);
+}
+
+/// What is checked is what is executed: the devices, not only the program.
+TEST(Synthesis, a_program_on_the_wrong_devices_gives_wrong_sums) {
+    auto const hierarchy = levels({2, 4});
+    Matrix const placement{{2, 2}, {1, 2}};
+    auto const groups = reduction_groups(placement, hierarchy, {0});
+    Program const program{{{1, 2, false}, Collective::reduce_scatter},
+                          {{0, 1, false}, Collective::all_reduce},
+                          {{1, 2, false}, Collective::all_gather}};
+    auto const good = lower(program, {2, 2}, groups);
+    ASSERT_TRUE(sums_are_right(good, groups, 7));
+
+    auto mixed = good; // two reduction groups exchange a device
+    std::swap(mixed[1].groups[0][0], mixed[1].groups[1][0]);
+    auto doubled = good; // one group works again with whom it has worked
+    doubled[1].groups[0] = doubled[0].groups[0];
+    auto left_out = good;
+    left_out[1].groups.pop_back();
+
+    EXPECT_FALSE(sums_are_right(mixed, groups, 7));
+    EXPECT_FALSE(sums_are_right(doubled, groups, 7));
+    EXPECT_FALSE(sums_are_right(left_out, groups, 7));
 }
 
 // --- cost ---

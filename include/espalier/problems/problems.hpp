@@ -4,6 +4,7 @@
 #include "espalier/config/run_config.hpp"
 #include "espalier/search/any_problem.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,7 +44,11 @@ struct Recheck {
     std::string reason;
 };
 enum class Scope : std::uint8_t { sampled, every_element };
-/// Result number `id` again, from what is stored and with fresh randomness. Throws InputError if the problem has none.
-[[nodiscard]] Recheck verify_again(StoredRun const& run, std::size_t id, std::uint64_t seed, Scope scope);
+/// Every result again, the best first, from what is stored and with fresh randomness. Throws InputError if the problem
+/// has none.
+void verify_again(StoredRun const& run, std::uint64_t seed, Scope scope,
+                  std::function<void(Recheck const&)> const& visit);
+/// What a result that holds is, and how that was found out: `equal to the input (...)`.
+[[nodiscard]] std::string recheck_claim(StoredRun const& run, Scope scope);
 
 } // namespace espalier::problems

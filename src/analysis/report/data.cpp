@@ -197,7 +197,8 @@ Json trace_json(Analysis const& trace) {
 } // namespace
 
 std::string cost_unit(Json const& results) {
-    return results.is_array() && !results.empty() && results.front().contains("cost_us") ? "us" : "";
+    if (!results.is_array() || results.empty()) return "";
+    return results.front().contains("cost_us") || results.front().contains("predicted_us") ? "us" : "";
 }
 
 Json data_of(Contents const& contents) {

@@ -10,34 +10,6 @@
 
 namespace espalier::analysis::report {
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (auto const c : text) switch (c) {
-        case '&':
-            out += "&amp;";
-            break;
-        case '<':
-            out += "&lt;";
-            break;
-        case '>':
-            out += "&gt;";
-            break;
-        case '"':
-            out += "&quot;";
-            break;
-        case '\'':
-            out += "&#39;";
-            break;
-        case '\0':
-            out += "\xEF\xBF\xBD";
-            break;
-        default:
-            out += c;
-        }
-    return out;
-}
-
 std::string script_json(base::Json const& value) {
     auto const text = value.dump(-1, ' ', false, base::Json::error_handler_t::replace);
     std::string out;

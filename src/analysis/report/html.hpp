@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/base/json.hpp"
+#include "espalier/base/markup.hpp"
 
 #include <cstdint>
 #include <span>
@@ -12,8 +13,7 @@
 /// Text that can not become markup: programs, host names and command lines are written by others.
 namespace espalier::analysis::report {
 
-/// For element content and quoted attributes.
-[[nodiscard]] std::string escaped(std::string_view text);
+using base::escaped;
 /// For a script element of type application/json: no `<` is left, so nothing in it ends the element or opens a comment.
 /// Bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string script_json(base::Json const& value);

@@ -17,13 +17,19 @@ std::string heading(std::string key) {
     return escaped(key);
 }
 
-/// The keys of the first result, without texts of several lines, which are shown with the drawings.
+/// Texts of several lines are shown with the drawings; of what has parts only what is as short as a matrix is shown.
+bool fits_a_cell(Json const& value) {
+    constexpr std::size_t matrix = 60;
+    if (value.is_string()) return value.get_ref<std::string const&>().find('\n') == std::string::npos;
+    return !value.is_structured() || (value.is_array() && value.dump().size() <= matrix);
+}
+
+/// The keys of the first result. A program that stands there as text is not shown as a list as well.
 std::vector<std::string> columns_of(Json const& results) {
     std::vector<std::string> keys;
-    for (auto const& [key, value] : results.front().items())
-        if (!value.is_structured() &&
-            !(value.is_string() && value.get_ref<std::string const&>().find('\n') != std::string::npos))
-            keys.push_back(key);
+    auto const& first = results.front();
+    for (auto const& [key, value] : first.items())
+        if (fits_a_cell(value) && !(key == "program" && first.contains("text"))) keys.push_back(key);
     return keys;
 }
 

@@ -62,7 +62,10 @@ std::string results_tile(Contents const& contents) {
     if (record.info.is_counting) return tile("Results", "none", "the problem counts nodes");
     auto const proved =
         std::ranges::count(record.results, search::Verification::proved, &search::ResultRecord::verification);
-    return tile("Results", base::grouped(record.results.size()), fmt::format("{} proved", proved));
+    return tile("Results", base::grouped(record.results.size()),
+                proved > 0 ? fmt::format("verified, {} proved", base::grouped(static_cast<std::uint64_t>(proved)))
+                : record.results.empty() ? std::string()
+                                         : std::string("all verified"));
 }
 
 std::string best_tile(Contents const& contents) {

@@ -11,8 +11,7 @@ std::vector<Best> best_of(std::vector<Pair> const& pairs, std::vector<search::Re
         best[i].predicted_us = best[i].baseline_us;
     }
     for (auto const& record : results) {
-        auto const result = to_result(record);
-        if (result.pair >= best.size()) continue;
+        auto const result = to_result(record, pairs);
         auto& known = best[result.pair];
         // equally quick programs: the shorter one, then the one whose steps come first
         auto const is_better = !known.result || result.predicted_us < known.predicted_us ||

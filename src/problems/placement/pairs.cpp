@@ -96,18 +96,17 @@ std::string Pair::reduction_text() const {
     return fmt::format("{} {}", domain::request_names[static_cast<std::size_t>(request)], list);
 }
 
-Pair::Predicted Pair::predict(domain::Program const& program, std::vector<std::int32_t> const& segments) const {
-    auto const lowered = domain::lower(program, sizes, groups);
+Pair::Predicted Pair::predict(domain::Lowered const& program, std::vector<std::int32_t> const& segments) const {
     Predicted best{-1, 1};
     for (auto const count : segments) {
         auto const seconds =
-            domain::pipelined_seconds(lowered, hierarchy, static_cast<double>(payload), count, start_share());
+            domain::pipelined_seconds(program, hierarchy, static_cast<double>(payload), count, start_share());
         if (best.seconds < 0 || seconds < best.seconds) best = {seconds, count};
     }
     return best;
 }
 
-double Pair::baseline_seconds() const { return predict(domain::single_step(request, levels()), {1}).seconds; }
+double Pair::baseline_seconds() const { return predict(lower(domain::single_step(request, levels())), {1}).seconds; }
 
 std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
     std::vector<Pair> pairs;

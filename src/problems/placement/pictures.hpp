@@ -6,7 +6,7 @@ namespace espalier::problems::placement {
 
 /// Step by step: groups, who holds which chunk, bytes on each level.
 [[nodiscard]] std::string explain(Pair const& pair, Result const& result);
-/// The devices in their hierarchy, once for each step; devices of a group have one colour.
+/// The hierarchy, and below it the devices once for each step: who works together, and how much each holds after it.
 [[nodiscard]] std::string svg(Pair const& pair, Result const& result);
 
 } // namespace espalier::problems::placement

@@ -6,6 +6,7 @@
 #include "espalier/base/bytes.hpp"
 #include "espalier/base/contract.hpp"
 
+#include <cmath>
 #include <map>
 
 namespace espalier::problems::placement {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr base::ReasonId too_long{0}, out_of_reach{1}, wrong_sums{2};
 constexpr std::size_t first_refusal = 0;
+constexpr double picosecond = 1e-6; ///< in microseconds
 
 } // namespace
 
@@ -101,9 +103,11 @@ void Placement::expand(Node const& node, Workspace& workspace, search::Children<
     for (auto const& transition : graph.transitions(state)) {
         auto child = node;
         child.steps[child.count++] = transition.step;
-        if (shared_->is_bounded) // a little less: a float must not round above the cost of a whole program
-            child.bound_us = static_cast<float>(
-                0.999999e6 * pair.predict(workspace->program(graph, child), shared_->config.segments).seconds);
+        if (shared_->is_bounded) {
+            auto const lowered = pair.lower(workspace->program(graph, child));
+            auto const us = 1e6 * pair.predict(lowered, shared_->config.segments).seconds;
+            child.bound_us = static_cast<float>(0.999999 * us - picosecond); // rounding must not lift it above a cost
+        }
         children.push(child);
     }
 }
@@ -132,11 +136,14 @@ std::vector<search::VerifyOutcome<Result>> Placement::verify(std::span<Node cons
     for (auto const& node : nodes) {
         auto const& pair = shared_->pairs[node.pair];
         auto const program = workspace->program(workspace->graph(pair), node);
+        auto const lowered = pair.lower(program);
         auto& outcome = outcomes.emplace_back();
         outcome.reason = wrong_sums;
-        if (!domain::sums_are_right(program, pair.sizes, shared_->seed, pair.request)) continue;
-        auto const predicted = pair.predict(program, shared_->config.segments);
-        outcome.result = Result{node.pair, program, 1e6 * predicted.seconds, predicted.segments};
+        if (!domain::sums_are_right(lowered, pair.groups, shared_->seed, pair.request)) continue;
+        auto const predicted = pair.predict(lowered, shared_->config.segments);
+        // rounded, so that programs that take the same time have the same cost, whatever the order of adding
+        auto const us = picosecond * std::round(1e6 * predicted.seconds / picosecond);
+        outcome.result = Result{node.pair, program, us, predicted.segments};
     }
     return outcomes;
 }

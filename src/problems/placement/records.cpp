@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace espalier::problems::placement {
 
@@ -38,44 +39,57 @@ search::ResultRecord to_record(Pair const& pair, Result const& result) {
     return record;
 }
 
-Result to_result(search::ResultRecord const& record) try {
+namespace {
+
+domain::Step read_step(base::ByteReader& reader, int levels) {
+    domain::Step step;
+    step.grouping.from = reader.get<std::uint8_t>();
+    step.grouping.to = reader.get<std::uint8_t>();
+    step.grouping.is_master = reader.get<std::uint8_t>() != 0;
+    auto const collective = reader.get<std::uint8_t>();
+    if (collective >= domain::collective_names.size() || step.grouping.from >= step.grouping.to ||
+        step.grouping.to > levels)
+        throw base::InputError("a stored program is damaged: search again with --force");
+    step.collective = static_cast<domain::Collective>(collective);
+    return step;
+}
+
+} // namespace
+
+Result to_result(search::ResultRecord const& record, std::vector<Pair> const& pairs) try {
     base::ByteReader reader(record.payload);
     Result result{.pair = reader.get<std::uint32_t>(), .program = {}, .predicted_us = record.cost, .segments = 1};
+    if (result.pair >= pairs.size())
+        throw base::InputError("a stored program is of no placement of the experiment: search again with --force");
     auto const steps = reader.get<std::uint8_t>();
-    for (int i = 0; i < steps; ++i) {
-        domain::Step step;
-        step.grouping.from = reader.get<std::uint8_t>();
-        step.grouping.to = reader.get<std::uint8_t>();
-        step.grouping.is_master = reader.get<std::uint8_t>() != 0;
-        auto const collective = reader.get<std::uint8_t>();
-        if (collective >= domain::collective_names.size() || step.grouping.from >= step.grouping.to)
-            throw base::InputError("a stored program is damaged: search again with --force");
-        step.collective = static_cast<domain::Collective>(collective);
-        result.program.push_back(step);
-    }
+    for (int i = 0; i < steps; ++i) result.program.push_back(read_step(reader, pairs[result.pair].levels()));
     result.segments = reader.get<std::int32_t>();
     return result;
 } catch (base::SystemError const& error) {
     throw base::InputError("a stored program is damaged ({}): search again with --force", error.what());
 }
 
+std::vector<search::ResultRecord> ranked(std::vector<search::ResultRecord> results) {
+    std::ranges::sort(results, {}, [](auto const& record) { // the payload grows with the steps
+        return std::tuple(record.cost, record.payload.size(), record.key);
+    });
+    return results;
+}
+
 std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
                                            std::vector<search::ResultRecord> const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
-    auto ranked = results;
-    std::ranges::sort(ranked, {}, [](auto const& record) { return std::pair(record.cost, record.key); });
-    if (top > 0 && ranked.size() > top) ranked.resize(top);
+    auto in_order = ranked(results);
+    if (top > 0 && in_order.size() > top) in_order.resize(top);
     std::vector<StoredProgram> list;
-    for (auto const& record : ranked) {
-        auto const result = to_result(record);
-        if (result.pair >= pairs.size())
-            throw base::InputError("a stored program is of no placement of the experiment");
+    for (auto const& record : in_order) {
+        auto const result = to_result(record, pairs);
         auto const& pair = pairs[result.pair];
         list.push_back({.id = list.size() + 1,
                         .placement = pair.matrix_text(),
                         .reduction = pair.reduction_text(),
                         .program = domain::text(result.program, pair.names),
-                        .lowered = domain::lower(result.program, pair.sizes, pair.groups),
+                        .lowered = pair.lower(result.program),
                         .groups = pair.groups,
                         .devices = domain::devices(pair.hierarchy),
                         .segments = result.segments,

@@ -17,11 +17,6 @@ namespace {
 namespace domain = espalier::placement;
 using base::Json;
 
-Results ranked(Results results) {
-    std::ranges::sort(results, {}, [](auto const& record) { return std::pair(record.cost, record.key); });
-    return results;
-}
-
 Json program_json(domain::Program const& program, std::vector<std::string> const& names) {
     auto list = Json::array();
     for (auto const& step : program)
@@ -30,16 +25,23 @@ Json program_json(domain::Program const& program, std::vector<std::string> const
     return list;
 }
 
-Json to_json(std::size_t id, search::ResultRecord const& record, std::vector<Pair> const& pairs) {
-    auto const result = to_result(record);
-    auto const& pair = pairs.at(result.pair);
-    auto const baseline = 1e6 * pair.baseline_seconds();
+/// Times of one collective over the whole group, by pair.
+std::vector<double> baselines_us(std::vector<Pair> const& pairs) {
+    std::vector<double> list;
+    for (auto const& pair : pairs) list.push_back(1e6 * pair.baseline_seconds());
+    return list;
+}
+
+Json to_json(std::size_t id, search::ResultRecord const& record, std::vector<Pair> const& pairs, double baseline) {
+    auto const result = to_result(record, pairs);
+    auto const& pair = pairs[result.pair];
     return {{"id", id},
             {"key", fmt::format("{:016x}", record.key)},
             {"system", pair.system},
             {"placement", pair.matrix},
             {"reduction", pair.reduction_text()},
             {"program", program_json(result.program, pair.names)},
+            {"text", domain::text(result.program, pair.names)},
             {"segments", result.segments},
             {"predicted_us", result.predicted_us},
             {"baseline_us", baseline},
@@ -53,13 +55,14 @@ search::ResultRecord const& record_of(Results const& in_order, std::size_t id) {
     return in_order[id - 1];
 }
 
-std::string top_table(std::vector<Pair> const& pairs, Results const& in_order, std::size_t top) {
+std::string top_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, Results const& in_order,
+                      std::size_t top) {
     std::string text = "\n  rank  predicted us  speed-up  placement, reduction, program\n";
     for (std::size_t i = 0; i < std::min(top, in_order.size()); ++i) {
-        auto const result = to_result(in_order[i]);
-        auto const& pair = pairs.at(result.pair);
+        auto const result = to_result(in_order[i], pairs);
+        auto const& pair = pairs[result.pair];
         text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {} {}: {}{}\n", i + 1, result.predicted_us,
-                            1e6 * pair.baseline_seconds() / result.predicted_us, pair.matrix_text(),
+                            best[result.pair].baseline_us / result.predicted_us, pair.matrix_text(),
                             pair.reduction_text(), domain::text(result.program, pair.names),
                             result.segments > 1 ? fmt::format(", {} segments", result.segments) : std::string());
     }
@@ -97,55 +100,75 @@ std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& 
     return text;
 }
 
+Checked check(Pair const& pair, domain::Program const& program, domain::BroadcastRule rule, std::uint64_t seed) {
+    std::vector<int> const smallest(pair.sizes.size(), 2);
+    domain::State state(1 << pair.levels(), pair.request);
+    for (auto const& step : program)
+        if (auto const why = state.apply(step.collective, domain::groups(step.grouping, smallest), rule))
+            return {.reason =
+                        fmt::format("a step is refused: {}", domain::refusal_names[static_cast<std::size_t>(*why)])};
+    if (!state.is_done(pair.request)) return {.reason = "it does not arrive at what was asked for"};
+    if (!domain::sums_are_right(pair.lower(program), pair.groups, seed, pair.request))
+        return {.reason = "a sum is wrong"};
+    auto const devices = static_cast<std::int64_t>(pair.groups.front().size());
+    return {.holds = true, .sums = devices * devices, .reason = {}};
+}
+
 } // namespace
 
-Json summary_json(config::PlacementConfig const& config, Results const& results) {
+Json summary_json(config::PlacementConfig const& config, Results const& results, Kept kept) {
     auto const pairs = pairs_of(config);
     auto const best = best_of(pairs, results);
     auto const headline = headline_of(pairs, best);
+    auto const known = [&](double value) { return kept == Kept::all ? Json(value) : Json(nullptr); };
     return {{"placements", placements_of(config)},
             {"pairs", pairs.size()},
             {"programs", results.size()},
-            {"improved_share", headline.improved_share},
-            {"best_speedup", headline.best_speedup},
-            {"mean_speedup", headline.mean_speedup},
+            {"improved_share", known(headline.improved_share)},
+            {"best_speedup", known(headline.best_speedup)},
+            {"mean_speedup", known(headline.mean_speedup)},
             {"placement_spread", headline.placement_spread}};
 }
 
 Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
+    auto const baselines = baselines_us(pairs);
     auto const in_order = ranked(results);
     auto list = Json::array();
     for (std::size_t i = 0; i < in_order.size() && (top == 0 || i < top); ++i)
-        list.push_back(to_json(i + 1, in_order[i], pairs));
+        list.push_back(to_json(i + 1, in_order[i], pairs, baselines[to_result(in_order[i], pairs).pair]));
     return list;
 }
 
 std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts, Results const& results) {
     auto text = fmt::format("  {:<14}{:>15}  partial programs\n", "nodes", base::grouped(counts.nodes));
     for (std::size_t i = 0; i < info.counters.size(); ++i)
-        text += fmt::format("  - {:<12}{:>15}  steps whose premise does not hold\n", info.counters[i].name,
+        text += fmt::format("  - {:<13}{:>14}  steps whose premise does not hold\n", info.counters[i].name,
                             base::grouped(counts.counters[i]));
     constexpr std::array meanings{"max_steps is reached", "max_steps is too few from here",
                                   "by random numbers on the real sizes", "slower than the best known"};
     for (std::size_t i = 0; i < info.reasons.size(); ++i)
-        text += fmt::format("  - {:<12}{:>15}  {}\n", info.reasons[i], base::grouped(counts.funnel[i]),
+        text += fmt::format("  - {:<13}{:>14}  {}\n", info.reasons[i], base::grouped(counts.funnel[i]),
                             meanings[std::min(i, meanings.size() - 1)]);
     return text +
            fmt::format("  {:<14}{:>15}  verified by states and by sums\n", "programs", base::grouped(results.size()));
 }
 
-std::string results_text(config::PlacementConfig const& config, Results const& results, std::size_t top) {
+std::string results_text(config::PlacementConfig const& config, Results const& results, Kept kept, std::size_t top) {
     auto const pairs = pairs_of(config);
     auto const best = best_of(pairs, results);
     auto const h = headline_of(pairs, best);
-    return fmt::format(
-               "\n  {} placements, {} pairs: {:.0f} % improved over one collective, at most {:.2f}x, {:.2f}x on "
-               "average of these; placements differ by up to {:.0f}x\n",
-               placements_of(config), pairs.size(), 100 * h.improved_share, h.best_speedup, h.mean_speedup,
-               h.placement_spread) +
-           top_table(pairs, ranked(results), top) + pair_table(pairs, best, std::max<std::size_t>(top, 10)) +
-           "times are predictions for the hierarchy of the experiment, no measurements\n";
+    auto text = fmt::format("\n  {} placements, {} pairs: ", placements_of(config), pairs.size());
+    if (kept == Kept::all)
+        text += fmt::format("{:.0f} % improved over one collective, at most {:.2f}x, {:.2f}x on average of these; ",
+                            100 * h.improved_share, h.best_speedup, h.mean_speedup);
+    text += fmt::format("placements differ by up to {:.0f}x\n", h.placement_spread);
+    text += top_table(pairs, best, ranked(results), top);
+    if (kept == Kept::all)
+        text += pair_table(pairs, best, std::max<std::size_t>(top, 10));
+    else
+        text += "only the quickest programs of all pairs were kept (search.best_only)\n";
+    return text + "times are predictions for the hierarchy of the experiment, no measurements\n";
 }
 
 std::string program_in(config::PlacementConfig const& config, Results const& results, std::size_t id,
@@ -153,9 +176,9 @@ std::string program_in(config::PlacementConfig const& config, Results const& res
     auto const in_order = ranked(results);
     auto const& record = record_of(in_order, id);
     auto const pairs = pairs_of(config);
-    auto const result = to_result(record);
-    auto const& pair = pairs.at(result.pair);
-    if (format == "json") return to_json(id, record, pairs).dump(2) + "\n";
+    auto const result = to_result(record, pairs);
+    auto const& pair = pairs[result.pair];
+    if (format == "json") return to_json(id, record, pairs, 1e6 * pair.baseline_seconds()).dump(2) + "\n";
     if (format == "svg") return svg(pair, result);
     if (format == "explain") return explain(pair, result);
     if (format != "text")
@@ -168,22 +191,14 @@ std::string program_in(config::PlacementConfig const& config, Results const& res
         1e6 * pair.baseline_seconds() / result.predicted_us, 1e6 * pair.baseline_seconds());
 }
 
-Checked verify_again(config::PlacementConfig const& config, search::ResultRecord const& record, std::uint64_t seed) {
+void verify_again(config::PlacementConfig const& config, Results const& results, std::uint64_t seed,
+                  std::function<void(search::ResultRecord const&, Checked const&)> const& visit) {
     auto const pairs = pairs_of(config);
-    auto const result = to_result(record);
-    if (result.pair >= pairs.size()) return {.reason = "it is of no placement of the experiment"};
-    auto const& pair = pairs[result.pair];
-    std::vector<int> const smallest(pair.sizes.size(), 2);
-    domain::State state(1 << pair.levels(), pair.request);
-    for (auto const& step : result.program)
-        if (auto const why = state.apply(step.collective, domain::groups(step.grouping, smallest),
-                                         static_cast<domain::BroadcastRule>(config.broadcast)))
-            return {.reason =
-                        fmt::format("a step is refused: {}", domain::refusal_names[static_cast<std::size_t>(*why)])};
-    if (!state.is_done(pair.request)) return {.reason = "it does not arrive at what was asked for"};
-    auto const devices = static_cast<std::int64_t>(pair.groups.front().size());
-    if (!domain::sums_are_right(result.program, pair.sizes, seed, pair.request)) return {.reason = "a sum is wrong"};
-    return {.holds = true, .sums = devices * devices, .reason = {}};
+    auto const rule = static_cast<domain::BroadcastRule>(config.broadcast);
+    for (auto const& record : ranked(results)) {
+        auto const result = to_result(record, pairs);
+        visit(record, check(pairs[result.pair], result.program, rule, seed));
+    }
 }
 
 } // namespace espalier::problems::placement

@@ -33,8 +33,12 @@ struct Pair {
         double seconds = 0;
         int segments = 1;
     };
-    [[nodiscard]] Predicted predict(espalier::placement::Program const& program,
+    [[nodiscard]] Predicted predict(espalier::placement::Lowered const& program,
                                     std::vector<std::int32_t> const& segments) const;
+    /// On the devices of this pair.
+    [[nodiscard]] espalier::placement::Lowered lower(espalier::placement::Program const& program) const {
+        return espalier::placement::lower(program, sizes, groups);
+    }
     /// Of one collective over the whole group, not pipelined.
     [[nodiscard]] double baseline_seconds() const;
 };
