@@ -99,7 +99,7 @@ private:
                                     "fill=\"#eef1f5\" stroke=\"#8894a4\"/>\n",
                                     x_[from], y, width, band - 3);
                 auto const number = fmt::format("{}", from / block);
-                if (width > 7.0 * static_cast<double>(number.size()))
+                if (width > 5.5 * static_cast<double>(number.size()))
                     text += label(x_[from] + width / 2, y + 12.5, number,
                                   " text-anchor=\"middle\" font-size=\"9\" fill=\"#445\"");
             }
