@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace espalier::app {
 namespace {
@@ -52,43 +51,29 @@ collectives::Options options_of(CollectivesArguments const& arguments) {
             .json = arguments.json};
 }
 
-placement::Hierarchy hierarchy_of(config::PlacementConfig const& config) {
-    placement::Hierarchy hierarchy;
-    for (auto const& level : config.hierarchy)
-        hierarchy.push_back({level.name, level.size, static_cast<double>(level.bandwidth),
-                             std::chrono::duration<double>(level.latency).count(), level.links});
-    return hierarchy;
-}
-
-/// The stored prediction is for the payload of the experiment; for other sizes it is made anew, if the devices are
-/// those of the experiment's own system.
+/// The stored prediction is for the payload of the experiment; for other sizes it is made anew.
 std::vector<double> predictions(problems::placement::StoredProgram const& program,
-                                placement::Hierarchy const& hierarchy, std::vector<std::uint64_t> const& sizes) {
+                                std::vector<std::uint64_t> const& sizes) {
     auto const share =
         program.request == config::Request::all_gather ? 1.0 / static_cast<double>(program.groups.front().size()) : 1.0;
     std::vector<double> list;
-    for (auto const size : sizes) {
-        if (size == program.payload)
-            list.push_back(program.predicted_us);
-        else if (placement::devices(hierarchy) == program.devices)
-            list.push_back(1e6 * placement::pipelined_seconds(program.lowered, hierarchy, static_cast<double>(size),
-                                                              program.segments, share));
-        else
-            list.push_back(std::nan(""));
-    }
+    for (auto const size : sizes)
+        list.push_back(size == program.payload
+                           ? program.predicted_us
+                           : 1e6 * placement::pipelined_seconds(program.lowered, program.hierarchy,
+                                                                static_cast<double>(size), program.segments, share));
     return list;
 }
 
-collectives::Plan plan_of(problems::placement::StoredProgram const& program, placement::Hierarchy const& hierarchy,
-                          std::vector<std::uint64_t> const& sizes) {
+collectives::Plan plan_of(problems::placement::StoredProgram const& program, std::vector<std::uint64_t> const& sizes) {
     return {.id = program.id,
-            .task = fmt::format("placement {}, reduction over {}", program.placement, program.reduction),
+            .task = fmt::format("placement {}, reduction {}", program.placement, program.reduction),
             .text = program.program,
             .steps = program.lowered,
             .groups = program.groups,
             .segments = program.segments,
             .request = static_cast<collectives::Request>(program.request),
-            .predicted_us = predictions(program, hierarchy, sizes)};
+            .predicted_us = predictions(program, sizes)};
 }
 
 collectives::Job job_of(CollectivesArguments const& arguments) {
@@ -103,9 +88,8 @@ collectives::Job job_of(CollectivesArguments const& arguments) {
         throw base::InputError("{}: its problem is {}, which has no programs of collectives: give a run whose "
                                "problem.kind is placement",
                                arguments.run, summary.record.problem_kind);
-    auto const hierarchy = hierarchy_of(*own);
     for (auto const& program : problems::placement::stored_programs(*own, summary.record.results, arguments.top))
-        job.plans.push_back(plan_of(program, hierarchy, job.options.sizes));
+        job.plans.push_back(plan_of(program, job.options.sizes));
     return job;
 }
 

@@ -60,8 +60,13 @@ Codec<std::vector<AxisConfig>> axes_codec() {
     auto read = [size](Value const& map, Context const& at) -> std::optional<std::vector<AxisConfig>> {
         if (!expect_map(map, at)) return std::nullopt;
         std::vector<AxisConfig> axes;
-        for (auto const& entry : map.entries)
+        for (auto const& entry : map.entries) {
+            if (entry.key.empty()) {
+                at.error(entry.value.place, fmt::format("an axis of {} has no name", at.name()));
+                continue;
+            }
             if (auto const one = read_scalar(size, entry.value, at.in(entry.key))) axes.push_back({entry.key, *one});
+        }
         return axes.size() == map.entries.size() ? std::optional(axes) : std::nullopt;
     };
     auto write = [size](std::vector<AxisConfig> const& axes) {
@@ -171,6 +176,10 @@ bool check_sweep(PlacementConfig const& config, Value const& map, Context const&
         is_good = check_levels(system.sizes, place, here) && check_product(devices, system.axes, place, here) &&
                   check_payload(config.payload, devices, place, here) && is_good;
     }
+    if (!config.sweep.empty() && !config.axes.empty()) {
+        at.error(place_of(map, "axes"), "the systems of a sweep have axes of their own: leave these out");
+        is_good = false;
+    }
     if (!config.sweep.empty() && !config.reductions.empty()) {
         at.error(place_of(map, "reductions"), "reductions name axes, which the systems of a sweep do not share: leave "
                                               "them out, so that every set of axes is reduced over");
@@ -179,8 +188,9 @@ bool check_sweep(PlacementConfig const& config, Value const& map, Context const&
     return is_good;
 }
 
-bool check_reduction(PlacementConfig const& config, ReductionConfig const& reduction, Place const& place,
+bool check_reduction(PlacementConfig const& config, ReductionConfig const& reduction, Value const& item,
                      Context const& at) {
+    auto const place = place_of(item, "axes");
     std::vector<std::string> names;
     for (auto const& axis : config.axes) names.push_back(axis.name);
     std::int64_t group = 1;
@@ -200,15 +210,44 @@ bool check_reduction(PlacementConfig const& config, ReductionConfig const& reduc
         }
         group *= found->size;
     }
-    return is_good && check_payload(reduction.payload, group, place, at);
+    return is_good && check_payload(reduction.payload, group, place_of(item, "payload"), at);
 }
 
 bool check_reductions(PlacementConfig const& config, Value const& map, Context const& at) {
+    if (!config.sweep.empty()) return true; // they were refused already
     bool is_good = true;
     auto const* entry = map.find("reductions");
-    for (std::size_t i = 0; i < config.reductions.size(); ++i) {
-        auto const place = entry != nullptr ? entry->value.items[i].place : map.place;
-        is_good = check_reduction(config, config.reductions[i], place, at.in("reductions").item(i)) && is_good;
+    for (std::size_t i = 0; entry != nullptr && i < config.reductions.size(); ++i)
+        is_good = check_reduction(config, config.reductions[i], entry->value.items[i], at.in("reductions").item(i)) &&
+                  is_good;
+    return is_good;
+}
+
+bool check_segments(PlacementConfig const& config, Value const& map, Context const& at) {
+    if (!config.segments.empty()) return true;
+    at.error(place_of(map, "segments"),
+             fmt::format("{} is empty: say [1] for no pipelining", at.in("segments").name()));
+    return false;
+}
+
+/// Steps of programs name levels, and `root` is the whole group.
+bool check_names(PlacementConfig const& config, Value const& map, Context const& at) {
+    bool is_good = true;
+    auto const* entry = map.find("hierarchy");
+    for (std::size_t i = 0; entry != nullptr && i < config.hierarchy.size(); ++i) {
+        auto const& name = config.hierarchy[i].name;
+        auto const here = at.in("hierarchy").item(i).in("name");
+        auto const place = place_of(entry->value.items[i], "name");
+        bool const is_again = std::ranges::find(config.hierarchy, name, &LevelConfig::name) !=
+                              config.hierarchy.begin() + static_cast<std::ptrdiff_t>(i);
+        if (!name.empty() && name != "root" && !is_again) continue;
+        here.error(place, name.empty() ? fmt::format("{} is empty: levels need names", here.name())
+                          : name == "root"
+                              ? fmt::format("{} is 'root', which is the name of the whole group: choose "
+                                            "another",
+                                            here.name())
+                              : fmt::format("{} is '{}', as another level's: choose another", here.name(), name));
+        is_good = false;
     }
     return is_good;
 }
@@ -235,6 +274,8 @@ Section<PlacementConfig> placement_section() {
                list_of(Codec<std::int32_t>(integer<std::int32_t>({1, 1024}))))
         .field({"sweep", "systems with other sizes and axes, instead of one"}, &Placement::sweep,
                list_of(system_section().codec()))
+        .check(check_names)
+        .check(check_segments)
         .check(check_system)
         .check(check_sweep)
         .check(check_reductions);

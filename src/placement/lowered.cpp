@@ -20,36 +20,36 @@ int product(std::vector<int> const& sizes) {
 class Memory {
 public:
     Memory(std::size_t devices, std::uint64_t seed, Request request)
-        : devices_(devices), request_(request), value_(devices * devices), has_(devices * devices, true),
+        : devices_(devices), request_(request), value_(devices * devices), has_(devices * devices, 1),
           wanted_(devices, 0) {
         for (std::size_t i = 0; i < value_.size(); ++i) {
             has_[i] = request != Request::all_gather || i / devices_ == i % devices_;
-            if (!has_[i]) continue;
+            if (has_[i] == 0) continue;
             value_[i] = base::Rng::mix(seed + 0x9E3779B97F4A7C15ull * (i + 1));
             wanted_[i % devices_] += value_[i];
         }
     }
     void run(Collective collective, std::vector<int> const& group) {
         std::vector<std::uint64_t> sum(devices_, 0);
-        std::vector<bool> is_there(devices_, false);
+        std::vector<std::uint8_t> is_there(devices_, 0);
         for (auto const device : group) {
             if (collective == Collective::broadcast && device != group.front()) continue;
-            for (std::size_t chunk = 0, at = row(device); chunk < devices_; ++chunk, ++at) {
-                if (!has_[at]) continue;
-                bool const is_doubled = is_there[chunk] && collective == Collective::all_gather;
-                sum[chunk] = is_doubled ? ~sum[chunk] : sum[chunk] + value_[at];
-                is_there[chunk] = true;
+            for (std::size_t chunk = 0, at = static_cast<std::size_t>(row(device)); chunk < devices_; ++chunk, ++at) {
+                if (has_[at] == 0) continue;
+                bool const is_doubled = is_there[chunk] != 0 && collective == Collective::all_gather;
+                sum[chunk] = is_doubled ? base::Rng::mix(sum[chunk] + 1) : sum[chunk] + value_[at]; // some wrong value
+                is_there[chunk] = 1;
             }
         }
-        auto const held = static_cast<std::size_t>(std::ranges::count(is_there, true));
+        auto const held = static_cast<std::size_t>(std::ranges::count(is_there, 1));
         for (std::size_t i = 0; i < group.size(); ++i) take(collective, group, i, held, sum, is_there);
     }
     [[nodiscard]] bool is_right() const {
         std::vector<std::size_t> owned(devices_, 0), owners(devices_, 0);
         for (std::size_t i = 0; i < value_.size(); ++i) {
-            if (!has_[i] && request_ != Request::reduce_scatter) return false;
-            if (has_[i] && value_[i] != wanted_[i % devices_]) return false;
-            if (has_[i]) ++owned[i / devices_], ++owners[i % devices_];
+            if (has_[i] == 0 && request_ != Request::reduce_scatter) return false;
+            if (has_[i] != 0 && value_[i] != wanted_[i % devices_]) return false;
+            if (has_[i] != 0) ++owned[i / devices_], ++owners[i % devices_];
         }
         auto const is_one = [](std::size_t count) { return count == 1; };
         return request_ != Request::reduce_scatter ||
@@ -57,24 +57,26 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t row(int device) const { return static_cast<std::size_t>(device) * devices_; }
+    [[nodiscard]] std::ptrdiff_t row(int device) const { return device * static_cast<std::ptrdiff_t>(devices_); }
     void take(Collective collective, std::vector<int> const& group, std::size_t i, std::size_t held,
-              std::vector<std::uint64_t> const& sum, std::vector<bool> const& is_there) {
-        std::size_t number = 0;
-        for (std::size_t chunk = 0, at = row(group[i]); chunk < devices_; ++chunk, ++at) {
-            bool keeps = is_there[chunk];
-            if (keeps && collective == Collective::reduce_scatter) keeps = number * group.size() / held == i;
-            if (collective == Collective::reduce) keeps = keeps && i == 0;
-            if (is_there[chunk]) ++number;
-            has_[at] = keeps;
-            value_[at] = keeps ? sum[chunk] : 0;
+              std::vector<std::uint64_t> const& sum, std::vector<std::uint8_t> const& is_there) {
+        auto const at = row(group[i]);
+        auto const keeps_none = collective == Collective::reduce && i > 0;
+        std::copy_n(is_there.begin(), devices_, has_.begin() + at);
+        if (keeps_none) std::fill_n(has_.begin() + at, devices_, std::uint8_t{0});
+        if (collective == Collective::reduce_scatter) {
+            std::size_t number = 0;
+            for (std::size_t chunk = 0; chunk < devices_; ++chunk)
+                if (is_there[chunk] != 0 && number++ * group.size() / held != i)
+                    has_[static_cast<std::size_t>(at) + chunk] = 0;
         }
+        std::copy_n(sum.begin(), devices_, value_.begin() + at); // what it does not have is never looked at
     }
 
     std::size_t devices_;
     Request request_;
     std::vector<std::uint64_t> value_; ///< by device and chunk
-    std::vector<bool> has_;
+    std::vector<std::uint8_t> has_;
     std::vector<std::uint64_t> wanted_;
 };
 

@@ -72,8 +72,11 @@ base::Json summary(StoredRun const& run) {
 }
 
 base::Json results(StoredRun const& run, std::size_t top) {
-    if (auto const* placement = placement_of(run))
-        return {{"results", placement::results_json(*placement, run.results, top)}};
+    if (auto const* placement = placement_of(run)) {
+        base::Json out{{"results", placement::results_json(*placement, run.results, top)}};
+        if (kept(run) == placement::Kept::all) out["placements"] = placement::placements_json(*placement, run.results);
+        return out;
+    }
     auto const* mugraph = std::get_if<MugraphConfig>(&run.config.problem);
     if (!mugraph) return nullptr;
     return {{"results", mugraph::results_json(*mugraph, run.results, top)}, {"input", mugraph::input_json(*mugraph)}};

@@ -1,5 +1,6 @@
 #include "config/experiments.hpp"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,10 +45,37 @@ TEST(PlacementConfig, a_reduction_names_axes_that_are_there_and_brings_enough) {
         return errors_of(experiment(two_levels + "  axes: {data: 16, shards: 4}\n  reductions: [" + reduction + "]\n"));
     };
     EXPECT_THAT(with("{axes: [dat]}"),
-                AllOf(HasSubstr("exp.yaml:5:16: error:"), HasSubstr("'dat'"), HasSubstr("did you mean 'data'?")));
+                AllOf(HasSubstr("exp.yaml:5:23: error:"), HasSubstr("'dat'"), HasSubstr("did you mean 'data'?")));
     EXPECT_THAT(with("{axes: [data], payload: 15B}"), HasSubstr("a payload of 15B for a group of 16 devices"));
     EXPECT_THAT(with("{axes: [data, data]}"), HasSubstr("twice"));
     EXPECT_THAT(with("{axes: []}"), HasSubstr("names no axis"));
+}
+
+TEST(PlacementConfig, levels_have_names_of_their_own) {
+    auto const with = [](std::string const& first, std::string const& second) {
+        return errors_of(experiment("  hierarchy: [{name: " + first + ", size: 2}, {name: " + second +
+                                    ", size: 2}]\n  axes: {a: 4}\n"));
+    };
+    EXPECT_THAT(with("node", "node"), AllOf(HasSubstr("exp.yaml:3:45: error:"), HasSubstr("as another level's")));
+    EXPECT_THAT(with("root", "gpu"), HasSubstr("the name of the whole group"));
+    EXPECT_THAT(errors_of(experiment("  hierarchy: [{size: 4}]\n  axes: {a: 4}\n")), HasSubstr("levels need names"));
+}
+
+TEST(PlacementConfig, what_could_not_be_searched_or_checked_is_refused) {
+    std::string levels = "  hierarchy: [";
+    for (int i = 0; i < 6; ++i) levels += fmt::format("{}{{name: l{}, size: 2}}", i > 0 ? ", " : "", i);
+    EXPECT_THAT(errors_of(experiment(levels + "]\n  axes: {a: 64}\n")),
+                AllOf(HasSubstr("exp.yaml:3:14: error:"), HasSubstr("6 levels of more than one instance")));
+    EXPECT_THAT(errors_of(experiment("  hierarchy: [{name: gpu, size: 8192}]\n  axes: {a: 8192}\n")),
+                HasSubstr("over groups of 8192 devices, more than 4096"));
+    EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  payload: 63B\n")),
+                AllOf(HasSubstr("exp.yaml:5:12: error:"), HasSubstr("a payload of 63B for a group of 64 devices")));
+    EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  segments: []\n")),
+                AllOf(HasSubstr("exp.yaml:5:13: error:"), HasSubstr("say [1]")));
+    EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {'': 64}\n")),
+                AllOf(HasSubstr("exp.yaml:4:"), HasSubstr("has no name")));
+    EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  sweep: [{sizes: [2, 8], axes: {a: 16}}]\n")),
+                AllOf(HasSubstr("exp.yaml:4:9: error:"), HasSubstr("axes of their own")));
 }
 
 TEST(PlacementConfig, systems_of_a_sweep_are_checked_one_by_one) {

@@ -136,6 +136,16 @@ TEST(Synthesis, counts_of_programs) {
     EXPECT_THAT(counts_up_to({2, 2}, 5, BroadcastRule::contained), ElementsAre(1, 5, 29, 71, 93));
     EXPECT_EQ(groupings(1).size(), 1u);
     EXPECT_EQ(groupings(2).size(), 4u);
+    EXPECT_EQ(groupings(3).size(), 9u);
+}
+
+/// Counts of an independent program, written from the table of pre- and postconditions alone.
+TEST(Synthesis, counts_of_other_readings_and_of_three_levels) {
+    EXPECT_THAT(counts_up_to({2, 2}, 5, BroadcastRule::strict), ElementsAre(1, 5, 24, 51, 61));
+    EXPECT_THAT(counts_up_to({2, 2}, 5, BroadcastRule::empty), ElementsAre(1, 5, 22, 40, 40));
+    EXPECT_THAT(counts_up_to({2, 2, 2}, 4, BroadcastRule::contained), ElementsAre(1, 7, 66, 385));
+    EXPECT_THAT(counts_up_to({2, 2, 2}, 4, BroadcastRule::strict), ElementsAre(1, 7, 51, 251));
+    EXPECT_THAT(counts_up_to({2, 2, 2}, 4, BroadcastRule::empty), ElementsAre(1, 7, 47, 203));
 }
 
 TEST(Synthesis, programs_do_not_depend_on_the_sizes) {

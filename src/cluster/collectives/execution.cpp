@@ -140,7 +140,7 @@ private:
 Execution::Execution(World& world, Plan const& plan, std::size_t elements, Element element)
     : world_(world), element_(element), schedule_(schedule_of(plan, world.rank())), layout_(layout_of(plan, elements)),
       order_(operations(schedule_, layout_.segments)) {
-    check_size(elements);
+    check_size(plan, elements);
     for (auto const& step : plan.steps) world.make_communicators(step.groups);
     auto const bytes = layout_.length * size_of(element);
     std::size_t receive_room = 0;
@@ -156,14 +156,6 @@ Execution::Execution(World& world, Plan const& plan, std::size_t elements, Eleme
     room_ = send_room_ + receive_room;
 }
 
-void Execution::check_size(std::size_t elements) const {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
-    if (layout_.padded() > most)
-        throw base::InputError("a payload of {} elements is too large for MPI's counts (at most {}): use a smaller "
-                               "--size",
-                               elements, most);
-}
-
 void Execution::run(std::byte* data, std::byte* scratch) const {
     Flight flight(*this, data, scratch);
     for (auto const& [transfer, segment] : order_) {
@@ -171,6 +163,13 @@ void Execution::run(std::byte* data, std::byte* scratch) const {
         flight.start(schedule_.transfers[transfer], segment, layout_.segments == 1);
     }
     for (int segment = 0; segment < layout_.segments; ++segment) flight.finish(segment);
+}
+
+void check_size(Plan const& plan, std::size_t elements) {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+    if (elements <= most && layout_of(plan, elements).padded() <= most) return;
+    throw base::InputError("a payload of {} elements is too large for MPI's counts (at most {}): use a smaller --size",
+                           elements, most);
 }
 
 void check_ranks(std::vector<Plan> const& plans, int ranks) {

@@ -83,7 +83,7 @@ private:
         int number = 0;
         for (auto dash = text.find(" - "); dash != std::string::npos; dash = text.find(" - ", dash + 3), ++number) {
             auto const end = text.find_last_not_of(' ', dash);
-            // lines may be glued together, so that a longer name ends alike: choices are tried longest first
+            // lines may be glued together: the name ends here, and what stands before it is no part of a longer one
             if (end != std::string::npos && end + 1 >= choice.size() &&
                 text.compare(end + 1 - choice.size(), choice.size(), choice) == 0)
                 if (end + 1 == choice.size() || text[end - choice.size()] != '_') return number;

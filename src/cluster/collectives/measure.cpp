@@ -35,6 +35,7 @@ public:
     Contest(World& world, Options const& options, std::vector<Plan const*> const& plans, std::size_t size_index)
         : world_(world), options_(options), bytes_(options.sizes[size_index]),
           elements_(std::max<std::size_t>(1, bytes_ / size_of(options.element))) {
+        bytes_ = elements_ * size_of(options.element); // whole elements
         for (auto const* plan : plans) add(*plan, size_index);
         for (auto const& forced : forced_algorithms(plans.front()->request)) add(*plans.front(), forced);
         std::size_t data = 0, scratch = 0;
@@ -51,10 +52,12 @@ public:
             if (one.row.is_right) (void)time(one); // not counted: memory and connections are new
         auto everybody = right_ones();
         take_times(everybody, &Contender::choice);
-        auto const [chosen, best] = choose();
-        std::erase_if(everybody, [&](auto const* one) { return one->program && one->row.id != chosen; });
+        auto const choice = choose();
+        std::erase_if(everybody, [&](auto const* one) {
+            return one->program && std::ranges::count(choice.finalists, one->row.id) == 0;
+        });
         take_times(everybody, &Contender::report);
-        return result(chosen, best);
+        return result(choice);
     }
 
 private:
@@ -92,32 +95,47 @@ private:
             for (auto* one : list) (one->*times).push_back(time(*one));
     }
     struct Choice {
-        std::size_t program = 0; ///< id; 0: none
-        std::size_t native = 0;  ///< place among MPI's own
+        std::vector<std::size_t> finalists; ///< ids: the best program, and those that could as well be
+        std::size_t native = 0;             ///< place among MPI's own
     };
+    static constexpr std::size_t most_finalists = 8;
+
     /// Collective: rank 0 has the times.
     [[nodiscard]] Choice choose() {
         Choice choice;
-        double best_program = 0, best_native = 0;
-        std::size_t native = 0;
-        for (auto const& one : contenders_) {
-            auto const place = one.native ? native++ : 0;
-            if (!one.row.is_right || world_.rank() != 0) continue;
-            auto const median = median_interval(one.choice).median;
-            auto& best = one.native ? best_native : best_program;
-            if (best > 0 && median >= best) continue;
-            best = median;
-            (one.native ? choice.native : choice.program) = one.native ? place : one.row.id;
-        }
-        auto const told = base::Json::parse(world_.broadcast(base::Json{choice.program, choice.native}.dump()));
+        if (world_.rank() == 0) choice = {finalists(), best_native()};
+        auto const told = base::Json::parse(world_.broadcast(base::Json{choice.finalists, choice.native}.dump()));
         return {told[0], told[1]};
     }
-    [[nodiscard]] SizeResult result(std::size_t chosen, std::size_t best_native) {
-        SizeResult result{.bytes = bytes_, .elements = elements_, .best_native = best_native};
+    /// Programs whose interval reaches into that of the best one, the best first.
+    [[nodiscard]] std::vector<std::size_t> finalists() const {
+        std::vector<std::pair<Interval, std::size_t>> programs;
+        for (auto const& one : contenders_)
+            if (one.program && one.row.is_right) programs.emplace_back(median_interval(one.choice), one.row.id);
+        std::ranges::stable_sort(programs, {}, [](auto const& one) { return one.first.median; });
+        std::vector<std::size_t> ids;
+        for (auto const& [interval, id] : programs)
+            if (interval.low <= programs.front().first.high && ids.size() < most_finalists) ids.push_back(id);
+        return ids;
+    }
+    [[nodiscard]] std::size_t best_native() const {
+        std::size_t place = 0, best = 0;
+        double least = 0;
+        for (auto const& one : contenders_) {
+            if (!one.native) continue;
+            auto const median = one.row.is_right ? median_interval(one.choice).median : 0;
+            if (one.row.is_right && (least == 0 || median < least)) best = place, least = median;
+            ++place;
+        }
+        return best;
+    }
+    [[nodiscard]] SizeResult result(Choice const& choice) {
+        SizeResult result{.bytes = bytes_, .elements = elements_, .best_native = choice.native};
         for (auto& one : contenders_) {
             if (!one.choice.empty() && world_.rank() == 0) one.row.choice = median_interval(one.choice);
             if (!one.report.empty() && world_.rank() == 0) one.row.report = median_interval(one.report);
-            if (one.program && one.row.id == chosen) result.chosen = result.programs.size();
+            bool const is_chosen = !choice.finalists.empty() && one.row.id == choice.finalists.front();
+            if (one.program && is_chosen) result.chosen = result.programs.size();
             (one.program ? result.programs : result.natives).push_back(one.row);
         }
         return result;
@@ -150,6 +168,8 @@ void check(Job const& job, int ranks) {
         throw base::InputError("{} repeats are too few for an interval of 95 % around a median: give at least {}",
                                options.repeats, fewest_samples);
     check_ranks(job.plans, ranks);
+    auto const most_elements = *std::ranges::max_element(options.sizes) / size_of(options.element);
+    for (auto const& plan : job.plans) check_size(plan, most_elements);
     for (auto const& plan : job.plans) (void)is_complete(plan); // throws if it cannot be done
 }
 

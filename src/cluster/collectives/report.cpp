@@ -3,7 +3,7 @@
 #include "espalier/base/units.hpp"
 #include "espalier/cluster/communicator.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +68,15 @@ base::Json to_json(Row const& native, Row const& program) {
             {"within_noise", is_noise}};
 }
 
+/// Other programs that are not slower than the chosen one beyond the noise, on fresh runs.
+std::vector<std::size_t> ties(SizeResult const& size) {
+    std::vector<std::size_t> ids;
+    auto const& chosen = size.programs[*size.chosen];
+    for (auto const& row : size.programs)
+        if (row.report && row.id != chosen.id && speed_up(*row.report, *chosen.report).is_noise) ids.push_back(row.id);
+    return ids;
+}
+
 base::Json to_json(SizeResult const& size) {
     base::Json out{{"bytes", size.bytes}, {"elements", size.elements}};
     out["programs"] = base::Json::array();
@@ -77,6 +86,7 @@ base::Json to_json(SizeResult const& size) {
     if (!size.chosen) return out;
     auto const& program = size.programs[*size.chosen];
     out["chosen"] = {{"id", program.id}};
+    if (program.report) out["chosen"]["ties"] = ties(size);
     if (size.natives.front().report) out["chosen"]["default"] = to_json(size.natives.front(), program);
     if (size.natives[size.best_native].report)
         out["chosen"]["best_of_mpi"] = to_json(size.natives[size.best_native], program);
@@ -118,8 +128,10 @@ std::string to_text(TaskResult const& task, SizeResult const& size) {
         }
     if (!size.chosen) return out + "          every program is wrong\n";
     auto const& program = size.programs[*size.chosen];
-    out += fmt::format("          chosen: {}, on fresh runs {:.1f} us ({:.1f} - {:.1f})\n", program.id,
-                       program.report->median, program.report->low, program.report->high);
+    auto const equal = ties(size);
+    out += fmt::format("          chosen: {}, on fresh runs {:.1f} us ({:.1f} - {:.1f}){}\n", program.id,
+                       program.report->median, program.report->low, program.report->high,
+                       equal.empty() ? std::string() : fmt::format("; within its noise: {}", fmt::join(equal, ", ")));
     if (size.natives.front().report) out += fmt::format("          {}\n", comparison(size.natives.front(), program));
     if (size.best_native != 0)
         out += fmt::format("          {}\n", comparison(size.natives[size.best_native], program));

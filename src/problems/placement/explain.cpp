@@ -66,10 +66,17 @@ std::string explain(Pair const& pair, Result const& result) {
                                 base::human_bytes(costs[i].level_bytes[level]));
         text += "\n    then in the first group\n" + held_text(holdings, pair.groups.front());
     }
+    if (!pair.ends_in_order(result.program))
+        text += "\nthe chunks do not end in the order of the devices: who gathers them must know\n";
+    if (result.segments > 1)
+        text += fmt::format(
+            "\nsteps are told for the whole payload; {} segments overlap, so that all takes less than their "
+            "sum\n",
+            result.segments);
     return text + fmt::format("\nin all {:.2f} us{}; one collective over the whole group takes {:.2f} us\n",
                               result.predicted_us,
                               result.segments > 1 ? fmt::format(" in {} overlapping segments", result.segments) : "",
-                              1e6 * pair.baseline_seconds());
+                              pair.baseline_us());
 }
 
 } // namespace espalier::problems::placement

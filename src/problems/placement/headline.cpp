@@ -7,7 +7,7 @@ namespace espalier::problems::placement {
 std::vector<Best> best_of(std::vector<Pair> const& pairs, std::vector<search::ResultRecord> const& results) {
     std::vector<Best> best(pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        best[i].baseline_us = 1e6 * pairs[i].baseline_seconds();
+        best[i].baseline_us = pairs[i].baseline_us();
         best[i].predicted_us = best[i].baseline_us;
     }
     for (auto const& record : results) {

@@ -1,8 +1,15 @@
 #include "espalier/problems/placement/pairs.hpp"
 
+#include "holdings.hpp"
+
+#include "espalier/base/contract.hpp"
+#include "espalier/base/units.hpp"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace espalier::problems::placement {
 namespace {
@@ -91,22 +98,35 @@ std::string Pair::matrix_text() const { return fmt::format("{}", matrix); }
 std::string Pair::reduction_text() const {
     std::vector<std::string> names_of_axes;
     for (auto const axis : reduced) names_of_axes.push_back(axes[static_cast<std::size_t>(axis)].name);
-    auto const list = fmt::format("{}", fmt::join(names_of_axes, ", "));
-    if (request == domain::Request::all_reduce) return list;
-    return fmt::format("{} {}", domain::request_names[static_cast<std::size_t>(request)], list);
+    auto text = fmt::format("{}", fmt::join(names_of_axes, ", "));
+    if (is_one_of_many) text += fmt::format(" ({})", base::format_bytes(payload));
+    if (request == domain::Request::all_reduce) return text;
+    return fmt::format("{} {}", domain::request_names[static_cast<std::size_t>(request)], text);
 }
 
 Pair::Predicted Pair::predict(domain::Lowered const& program, std::vector<std::int32_t> const& segments) const {
-    Predicted best{-1, 1};
+    constexpr double picoseconds = 1e6; // in a microsecond
+    std::optional<Predicted> best;
     for (auto const count : segments) {
         auto const seconds =
             domain::pipelined_seconds(program, hierarchy, static_cast<double>(payload), count, start_share());
-        if (best.seconds < 0 || seconds < best.seconds) best = {seconds, count};
+        auto const us = std::round(1e6 * seconds * picoseconds) / picoseconds;
+        if (!best || us < best->us) best = {us, count};
     }
-    return best;
+    ESP_EXPECT(best);
+    return *best;
 }
 
-double Pair::baseline_seconds() const { return predict(lower(domain::single_step(request, levels())), {1}).seconds; }
+double Pair::baseline_us() const { return predict(lower(domain::single_step(request, levels())), {1}).us; }
+
+bool Pair::ends_in_order(domain::Program const& program) const {
+    if (request != domain::Request::reduce_scatter) return true;
+    Holdings holdings(*this);
+    for (auto const& step : program) holdings.apply(step);
+    for (std::size_t device = 0; device < holdings.count(); ++device)
+        if (holdings.chunks(device) != std::vector{static_cast<int>(device)}) return false;
+    return true;
+}
 
 std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
     std::vector<Pair> pairs;
@@ -121,6 +141,7 @@ std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
                 pair.system = number;
                 pair.placement = static_cast<int>(m);
                 pair.reduction = static_cast<int>(r);
+                pair.is_one_of_many = config.reductions.size() > 1;
                 pair.groups = domain::reduction_groups(pair.matrix, pair.hierarchy, pair.reduced);
                 pairs.push_back(std::move(pair));
             }

@@ -6,7 +6,6 @@
 #include "espalier/base/bytes.hpp"
 #include "espalier/base/contract.hpp"
 
-#include <cmath>
 #include <map>
 
 namespace espalier::problems::placement {
@@ -17,7 +16,6 @@ namespace {
 
 constexpr base::ReasonId too_long{0}, out_of_reach{1}, wrong_sums{2};
 constexpr std::size_t first_refusal = 0;
-constexpr double picosecond = 1e-6; ///< in microseconds
 
 } // namespace
 
@@ -105,8 +103,8 @@ void Placement::expand(Node const& node, Workspace& workspace, search::Children<
         child.steps[child.count++] = transition.step;
         if (shared_->is_bounded) {
             auto const lowered = pair.lower(workspace->program(graph, child));
-            auto const us = 1e6 * pair.predict(lowered, shared_->config.segments).seconds;
-            child.bound_us = static_cast<float>(0.999999 * us - picosecond); // rounding must not lift it above a cost
+            auto const us = pair.predict(lowered, shared_->config.segments).us;
+            child.bound_us = static_cast<float>(0.999999 * us); // rounding must not lift it above a cost
         }
         children.push(child);
     }
@@ -141,9 +139,7 @@ std::vector<search::VerifyOutcome<Result>> Placement::verify(std::span<Node cons
         outcome.reason = wrong_sums;
         if (!domain::sums_are_right(lowered, pair.groups, shared_->seed, pair.request)) continue;
         auto const predicted = pair.predict(lowered, shared_->config.segments);
-        // rounded, so that programs that take the same time have the same cost, whatever the order of adding
-        auto const us = picosecond * std::round(1e6 * predicted.seconds / picosecond);
-        outcome.result = Result{node.pair, program, us, predicted.segments};
+        outcome.result = Result{node.pair, program, predicted.us, predicted.segments};
     }
     return outcomes;
 }

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace espalier::problems::placement {
@@ -76,27 +77,39 @@ std::vector<search::ResultRecord> ranked(std::vector<search::ResultRecord> resul
     return results;
 }
 
+std::vector<Ranked> best_results(std::vector<Pair> const& pairs, std::vector<search::ResultRecord> const& results,
+                                 std::size_t top) {
+    std::vector<Ranked> list;
+    std::map<int, std::size_t> taken; // by reduction
+    std::size_t id = 0;
+    for (auto const& record : ranked(results)) {
+        auto result = to_result(record, pairs);
+        auto const& pair = pairs[result.pair];
+        ++id;
+        if (top > 0 && taken[pair.is_one_of_many ? pair.reduction : 0]++ >= top) continue;
+        list.push_back({id, record.key, std::move(result)});
+    }
+    return list;
+}
+
 std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
                                            std::vector<search::ResultRecord> const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
-    auto in_order = ranked(results);
-    if (top > 0 && in_order.size() > top) in_order.resize(top);
     std::vector<StoredProgram> list;
-    for (auto const& record : in_order) {
-        auto const result = to_result(record, pairs);
+    for (auto const& [id, _, result] : best_results(pairs, results, top)) {
         auto const& pair = pairs[result.pair];
-        list.push_back({.id = list.size() + 1,
+        list.push_back({.id = id,
                         .placement = pair.matrix_text(),
                         .reduction = pair.reduction_text(),
                         .program = domain::text(result.program, pair.names),
                         .lowered = pair.lower(result.program),
                         .groups = pair.groups,
-                        .devices = domain::devices(pair.hierarchy),
+                        .hierarchy = pair.hierarchy,
                         .segments = result.segments,
                         .request = static_cast<config::Request>(pair.request),
                         .payload = pair.payload,
                         .predicted_us = result.predicted_us,
-                        .baseline_us = 1e6 * pair.baseline_seconds()});
+                        .baseline_us = pair.baseline_us()});
     }
     return list;
 }

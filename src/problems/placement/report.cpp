@@ -25,27 +25,22 @@ Json program_json(domain::Program const& program, std::vector<std::string> const
     return list;
 }
 
-/// Times of one collective over the whole group, by pair.
-std::vector<double> baselines_us(std::vector<Pair> const& pairs) {
-    std::vector<double> list;
-    for (auto const& pair : pairs) list.push_back(1e6 * pair.baseline_seconds());
-    return list;
-}
-
-Json to_json(std::size_t id, search::ResultRecord const& record, std::vector<Pair> const& pairs, double baseline) {
-    auto const result = to_result(record, pairs);
+Json to_json(Ranked const& one, std::vector<Pair> const& pairs, double baseline_us) {
+    auto const& [id, key, result] = one;
     auto const& pair = pairs[result.pair];
     return {{"id", id},
-            {"key", fmt::format("{:016x}", record.key)},
+            {"key", fmt::format("{:016x}", key)},
             {"system", pair.system},
             {"placement", pair.matrix},
             {"reduction", pair.reduction_text()},
+            {"payload", pair.payload},
             {"program", program_json(result.program, pair.names)},
             {"text", domain::text(result.program, pair.names)},
             {"segments", result.segments},
+            {"in_order", pair.ends_in_order(result.program)},
             {"predicted_us", result.predicted_us},
-            {"baseline_us", baseline},
-            {"speedup", baseline / result.predicted_us}};
+            {"baseline_us", baseline_us},
+            {"speedup", baseline_us / result.predicted_us}};
 }
 
 search::ResultRecord const& record_of(Results const& in_order, std::size_t id) {
@@ -55,16 +50,21 @@ search::ResultRecord const& record_of(Results const& in_order, std::size_t id) {
     return in_order[id - 1];
 }
 
-std::string top_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, Results const& in_order,
+std::string remark(Pair const& pair, Result const& result) {
+    std::string text;
+    if (result.segments > 1) text += fmt::format(", {} segments", result.segments);
+    if (!pair.ends_in_order(result.program)) text += ", chunks not in the order of devices";
+    return text;
+}
+
+std::string top_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, Results const& results,
                       std::size_t top) {
     std::string text = "\n  rank  predicted us  speed-up  placement, reduction, program\n";
-    for (std::size_t i = 0; i < std::min(top, in_order.size()); ++i) {
-        auto const result = to_result(in_order[i], pairs);
+    for (auto const& [id, _, result] : best_results(pairs, results, top)) {
         auto const& pair = pairs[result.pair];
-        text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {} {}: {}{}\n", i + 1, result.predicted_us,
+        text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {} {}: {}{}\n", id, result.predicted_us,
                             best[result.pair].baseline_us / result.predicted_us, pair.matrix_text(),
-                            pair.reduction_text(), domain::text(result.program, pair.names),
-                            result.segments > 1 ? fmt::format(", {} segments", result.segments) : std::string());
+                            pair.reduction_text(), domain::text(result.program, pair.names), remark(pair, result));
     }
     return text;
 }
@@ -77,14 +77,30 @@ std::map<std::pair<int, int>, double> mixes(std::vector<Pair> const& pairs, std:
     return mix;
 }
 
-std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, std::size_t most) {
-    auto const mix = mixes(pairs, best);
+/// Pairs by the mix of their placement, the best first.
+std::vector<std::size_t> by_mix(std::vector<Pair> const& pairs, std::map<std::pair<int, int>, double> const& mix) {
     std::vector<std::size_t> order(pairs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
         auto const& pair = pairs[i];
         return std::tuple(pair.system, mix.at({pair.system, pair.placement}), pair.placement, pair.reduction);
     });
+    return order;
+}
+
+Json to_json(Pair const& pair, Best const& best) {
+    return {{"reduction", pair.reduction_text()},
+            {"payload", pair.payload},
+            {"weight", pair.weight},
+            {"baseline_us", best.baseline_us},
+            {"best_us", best.predicted_us},
+            {"speedup", best.speedup()},
+            {"text", best.result ? Json(domain::text(best.result->program, pair.names)) : Json()}};
+}
+
+std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, std::size_t most) {
+    auto const mix = mixes(pairs, best);
+    auto const order = by_mix(pairs, mix);
     std::string text = "\n  mix us        single us       best us  speed-up  placement, reduction, best program\n";
     for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
         auto const& pair = pairs[order[i]];
@@ -132,11 +148,28 @@ Json summary_json(config::PlacementConfig const& config, Results const& results,
 
 Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
-    auto const baselines = baselines_us(pairs);
-    auto const in_order = ranked(results);
+    std::vector<double> baselines_us;
+    for (auto const& pair : pairs) baselines_us.push_back(pair.baseline_us());
     auto list = Json::array();
-    for (std::size_t i = 0; i < in_order.size() && (top == 0 || i < top); ++i)
-        list.push_back(to_json(i + 1, in_order[i], pairs, baselines[to_result(in_order[i], pairs).pair]));
+    for (auto const& one : best_results(pairs, results, top))
+        list.push_back(to_json(one, pairs, baselines_us[one.result.pair]));
+    return list;
+}
+
+Json placements_json(config::PlacementConfig const& config, Results const& results) {
+    auto const pairs = pairs_of(config);
+    auto const best = best_of(pairs, results);
+    auto const mix = mixes(pairs, best);
+    auto list = Json::array();
+    for (auto const i : by_mix(pairs, mix)) {
+        auto const& pair = pairs[i];
+        if (list.empty() || list.back()["system"] != pair.system || list.back()["placement"] != Json(pair.matrix))
+            list.push_back({{"system", pair.system},
+                            {"placement", pair.matrix},
+                            {"mix_us", mix.at({pair.system, pair.placement})},
+                            {"reductions", Json::array()}});
+        list.back()["reductions"].push_back(to_json(pair, best[i]));
+    }
     return list;
 }
 
@@ -163,12 +196,14 @@ std::string results_text(config::PlacementConfig const& config, Results const& r
         text += fmt::format("{:.0f} % improved over one collective, at most {:.2f}x, {:.2f}x on average of these; ",
                             100 * h.improved_share, h.best_speedup, h.mean_speedup);
     text += fmt::format("placements differ by up to {:.0f}x\n", h.placement_spread);
-    text += top_table(pairs, best, ranked(results), top);
+    text += top_table(pairs, best, results, top);
     if (kept == Kept::all)
         text += pair_table(pairs, best, std::max<std::size_t>(top, 10));
     else
         text += "only the quickest programs of all pairs were kept (search.best_only)\n";
-    return text + "times are predictions for the hierarchy of the experiment, no measurements\n";
+    return text +
+           "times are predictions for the hierarchy of the experiment, each step a ring or a tree in the order of "
+           "devices; no measurements\n";
 }
 
 std::string program_in(config::PlacementConfig const& config, Results const& results, std::size_t id,
@@ -178,17 +213,17 @@ std::string program_in(config::PlacementConfig const& config, Results const& res
     auto const pairs = pairs_of(config);
     auto const result = to_result(record, pairs);
     auto const& pair = pairs[result.pair];
-    if (format == "json") return to_json(id, record, pairs, 1e6 * pair.baseline_seconds()).dump(2) + "\n";
+    if (format == "json") return to_json(Ranked{id, record.key, result}, pairs, pair.baseline_us()).dump(2) + "\n";
     if (format == "svg") return svg(pair, result);
     if (format == "explain") return explain(pair, result);
     if (format != "text")
         throw base::InputError("a program of collectives has no form '{}': say text, json or svg, or --explain",
                                format);
     return fmt::format(
-        "{} {}, {} a device: {}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
+        "{} {}, {} a device: {}{}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
         pair.matrix_text(), pair.reduction_text(), base::format_bytes(pair.payload),
-        domain::text(result.program, pair.names), result.predicted_us,
-        1e6 * pair.baseline_seconds() / result.predicted_us, 1e6 * pair.baseline_seconds());
+        domain::text(result.program, pair.names), remark(pair, result), result.predicted_us,
+        pair.baseline_us() / result.predicted_us, pair.baseline_us());
 }
 
 void verify_again(config::PlacementConfig const& config, Results const& results, std::uint64_t seed,

@@ -14,7 +14,7 @@ namespace {
 namespace domain = espalier::placement;
 
 constexpr std::size_t shown_devices = 64;
-constexpr double left = 64, top = 58, cell_width = 13, cell_height = 26, pitch = 16, band = 20, step_height = 66;
+constexpr double top = 58, cell_width = 13, cell_height = 26, pitch = 16, band = 20, step_height = 66;
 
 /// Hues that differ for neighbours.
 int hue(std::size_t group) { return static_cast<int>(group * 137 % 360); }
@@ -59,7 +59,9 @@ private:
     [[nodiscard]] bool is_shown(int device) const { return static_cast<std::size_t>(device) < count_; }
     /// Gaps between instances of outer levels make the hierarchy visible.
     void place_devices() {
-        double x = left;
+        std::size_t longest = 4;
+        for (auto const& level : pair_.hierarchy) longest = std::max(longest, level.name.size());
+        auto x = 32 + 8 * static_cast<double>(std::min<std::size_t>(longest, 24));
         for (std::size_t device = 0; device < count_; ++device) {
             std::size_t block = 1;
             for (auto level = pair_.hierarchy.size(); device > 0 && level-- > 1;) {
@@ -91,7 +93,7 @@ private:
         for (std::size_t level = 0; level < pair_.hierarchy.size(); ++level) {
             block /= static_cast<std::size_t>(pair_.hierarchy[level].size);
             auto const y = top + band * static_cast<double>(level);
-            text += label(20, y + 13, pair_.hierarchy[level].name, " fill=\"#555\"");
+            text += label(20, y + 13, pair_.hierarchy[level].name.substr(0, 24), " fill=\"#555\"");
             for (std::size_t from = 0; from < count_; from += block) {
                 auto const to = std::min(from + block, count_) - 1;
                 auto const width = x_[to] - x_[from] + cell_width;

@@ -40,6 +40,22 @@ TEST(Search, finds_the_known_numbers_of_programs) {
     EXPECT_EQ(walk(system({1, 16}, {{"a", 16}})).results.size(), 3u);
 }
 
+/// Counts of an independent program, written from the table of pre- and postconditions alone.
+TEST(Search, finds_the_known_numbers_on_three_levels_and_for_other_requests) {
+    auto config = system({2, 3, 2}, {{"a", 12}});
+    auto const found = [&](config::Request request, config::Broadcast rule) {
+        config.reductions = {{{"a"}, 1 << 20, 1, request}};
+        config.broadcast = rule;
+        return walk(config).results.size();
+    };
+    using config::Broadcast, config::Request;
+    EXPECT_EQ(found(Request::all_reduce, Broadcast::contained), 1635u);
+    EXPECT_EQ(found(Request::all_reduce, Broadcast::strict), 848u);
+    EXPECT_EQ(found(Request::all_reduce, Broadcast::empty), 541u);
+    EXPECT_EQ(found(Request::all_gather, Broadcast::contained), 65u);
+    EXPECT_EQ(found(Request::reduce_scatter, Broadcast::contained), 11u);
+}
+
 /// Steps that a prefix cannot do without are never dropped: brute force without any memo or pruning.
 TEST(Search, equals_brute_force_for_every_request) {
     for (auto const request :
@@ -164,6 +180,28 @@ TEST(Search, nodes_survive_packing) {
 
 // --- what is told ---
 
+/// A single level has nothing better than the single collective, whatever the payload divides into.
+TEST(Report, equal_programs_do_not_count_as_improved) {
+    auto config = system({4}, {{"data", 4}});
+    config.hierarchy[0].bandwidth = 7'000'000'000;
+    for (std::uint64_t payload = 1000; payload < 1010; ++payload) {
+        config.reductions = {{{"data"}, payload, 1, config::Request::all_reduce}};
+        EXPECT_EQ(summary_json(config, walk(config).results, Kept::all)["improved_share"], 0.0) << payload;
+    }
+}
+
+/// Inside the nodes first: device (n, g) of N x G ends with chunk g N + n.
+TEST(Report, a_reduce_scatter_in_another_order_is_told) {
+    auto config = system({2, 4}, {{"a", 8}});
+    config.reductions = {{{"a"}, 1 << 20, 1, config::Request::reduce_scatter}};
+    std::map<std::string, bool> in_order;
+    for (auto const& one : results_json(config, walk(config).results, 0)) in_order[one["text"]] = one["in_order"];
+    EXPECT_EQ(in_order.size(), 3u);
+    EXPECT_TRUE(in_order.at("(root, InsideGroup, ReduceScatter)"));
+    EXPECT_TRUE(in_order.at("(level0, Parallel(root), ReduceScatter) ; (level0, InsideGroup, ReduceScatter)"));
+    EXPECT_FALSE(in_order.at("(level0, InsideGroup, ReduceScatter) ; (level0, Parallel(root), ReduceScatter)"));
+}
+
 TEST(Report, the_headline_of_the_closed_form) {
     auto config = system({2, 16}, {{"a", 32}});
     config.hierarchy[0].latency = config.hierarchy[1].latency = base::Nanoseconds(0);
@@ -207,6 +245,28 @@ TEST(Report, a_mix_of_reductions_decides_by_weight) {
     };
     EXPECT_EQ(first_placement(10, 1), "[[1, 4], [4, 1]]");
     EXPECT_EQ(first_placement(1, 10), "[[4, 1], [1, 4]]");
+
+    auto const told = placements_json(config, walk(config).results);
+    ASSERT_EQ(told.size(), 3u);
+    EXPECT_EQ(told[0]["placement"], (domain::Matrix{{4, 1}, {1, 4}}));
+    for (auto const& one : told)
+        EXPECT_NEAR(one["mix_us"].get<double>(),
+                    one["reductions"][0]["best_us"].get<double>() + 10 * one["reductions"][1]["best_us"].get<double>(),
+                    1e-3);
+}
+
+/// A small reduction is ahead of all programs of a large one: each has its best ones.
+TEST(Report, several_reductions_have_a_top_each) {
+    auto config = system({2, 4}, {{"data", 8}});
+    config.reductions = {{{"data"}, 1 << 30, 1, config::Request::all_reduce},
+                         {{"data"}, 1 << 10, 1, config::Request::all_reduce}};
+    auto const results = walk(config).results;
+    auto const told = results_json(config, results, 2);
+    std::map<std::string, int> count;
+    for (auto const& one : told) ++count[one["reduction"]];
+    EXPECT_THAT(count, testing::ElementsAre(testing::Pair("data (1GiB)", 2), testing::Pair("data (1KiB)", 2)));
+    EXPECT_EQ(stored_programs(config, results, 2).size(), 4u);
+    EXPECT_EQ(stored_programs(config, results, 2).back().id, told.back()["id"]);
 }
 
 TEST(Report, pipelining_helps_where_levels_take_turns) {

@@ -52,7 +52,6 @@ public:
 
 private:
     class Flight;
-    void check_size(std::size_t elements) const;
 
     World& world_;
     Element element_;
@@ -62,6 +61,9 @@ private:
     std::size_t send_room_ = 0; ///< bytes of a segment's packed chunks, for sending
     std::size_t room_ = 0;      ///< and for sending and receiving
 };
+
+/// Throws InputError if MPI cannot count so many elements.
+void check_size(Plan const& plan, std::size_t elements);
 
 /// Throws InputError if the plans' devices are not exactly these ranks.
 void check_ranks(std::vector<Plan> const& plans, int ranks);

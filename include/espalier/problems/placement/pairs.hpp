@@ -17,6 +17,7 @@ struct Pair {
     espalier::placement::Request request{};
     std::uint64_t payload = 0;
     double weight = 1;
+    bool is_one_of_many = false;          ///< reductions are listed, and more than one
     std::vector<int> sizes;               ///< factors of the reduction, outermost first
     std::vector<std::string> names;       ///< of their levels
     std::vector<std::vector<int>> groups; ///< reduction groups
@@ -26,11 +27,12 @@ struct Pair {
     [[nodiscard]] double start_share() const;
     /// `[[1, 16], [4, 1]]`: a row an axis, a column a level.
     [[nodiscard]] std::string matrix_text() const;
-    /// `data` or `reduce_scatter data, model`.
+    /// `data` or `reduce_scatter data, model`, with the payload if there are several reductions.
     [[nodiscard]] std::string reduction_text() const;
-    /// Predicted time, with the best of the numbers of segments.
+    /// Predicted time, with the best of the numbers of segments. Whole picoseconds, so that programs that take the same
+    /// time cost the same, in whatever order their steps were added.
     struct Predicted {
-        double seconds = 0;
+        double us = 0;
         int segments = 1;
     };
     [[nodiscard]] Predicted predict(espalier::placement::Lowered const& program,
@@ -40,7 +42,10 @@ struct Pair {
         return espalier::placement::lower(program, sizes, groups);
     }
     /// Of one collective over the whole group, not pipelined.
-    [[nodiscard]] double baseline_seconds() const;
+    [[nodiscard]] double baseline_us() const;
+    /// Whether the chunks of a ReduceScatter end in the order of the devices, or of another request: always. Else
+    /// every device has one whole chunk, but not all have that of their own number.
+    [[nodiscard]] bool ends_in_order(espalier::placement::Program const& program) const;
 };
 
 /// All that differ and have something to reduce, in a fixed order.

@@ -21,6 +21,9 @@ enum class Kept : std::uint8_t { all, quickest };
 /// known is null.
 [[nodiscard]] base::Json summary_json(config::PlacementConfig const& config, Results const& results, Kept kept);
 [[nodiscard]] base::Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top);
+/// By placement, the one with the best mix first: `{system, placement, mix_us, reductions}`, where the mix is the sum
+/// of the best times of the reductions, each times its weight. Only of a run that keeps all programs.
+[[nodiscard]] base::Json placements_json(config::PlacementConfig const& config, Results const& results);
 [[nodiscard]] std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts,
                                       Results const& results);
 /// The quickest programs, then the best one of each placement and reduction.

@@ -14,7 +14,7 @@ struct StoredProgram {
     std::string program;
     espalier::placement::Lowered lowered;
     std::vector<std::vector<int>> groups; ///< reduction groups
-    int devices = 0;
+    espalier::placement::Hierarchy hierarchy;
     int segments = 1;
     config::Request request = config::Request::all_reduce;
     std::uint64_t payload = 0;
@@ -22,7 +22,7 @@ struct StoredProgram {
     double baseline_us = 0; ///< of one collective over the whole group
 };
 
-/// The best `top` of a run (0: all). Throws InputError if a record is damaged.
+/// The best `top` of a run (0: all); of each reduction if several are listed. Throws InputError if a record is damaged.
 [[nodiscard]] std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
                                                          std::vector<search::ResultRecord> const& results,
                                                          std::size_t top);
