@@ -67,12 +67,15 @@ private:
         throw base::InputError("{}: the window holds no event of the run{}: choose another one",
                                source_.summary.folder.string(), length);
     }
-    /// A run goes on after the last event in a window if it lasted longer.
+    /// A run goes on after the last event in a window if it lasted longer; so it does after merged events, whose waits
+    /// are joined to earlier ones.
     [[nodiscard]] double runtime() const {
         auto const& window = options_.window;
-        if (window.to_ns != Window::open_end && source_.execution().seconds > seconds(window.to_ns))
+        auto const lasted = source_.execution().seconds;
+        if (window.to_ns != Window::open_end && lasted > seconds(window.to_ns))
             return seconds(window.to_ns - window.from_ns);
-        return seconds(shared_.end_ns);
+        auto const traced = seconds(shared_.end_ns);
+        return shared_.merged > 1 ? std::max(traced, lasted - seconds(window.from_ns)) : traced;
     }
     void finish() {
         analysis_.start = seconds(options_.window.from_ns);
@@ -80,6 +83,8 @@ private:
         analysis_.segment = source_.segment;
         analysis_.events = shared_.events;
         for (auto& rank : analysis_.ranks) fill_other(rank);
+        if (source_.execution().ranks == 1) // nobody to wait for
+            for (auto& rank : analysis_.ranks) rank.serial = std::max(0.0, analysis_.runtime - rank.working);
         fill_outcomes();
         analysis_.efficiency = efficiency_of(analysis_.ranks, analysis_.runtime, ideal());
         shared_.forest.finish();
@@ -113,13 +118,19 @@ private:
         }
         auto const replayed = replay(logs_, 0);
         if (replayed.unmatched > 0)
-            source_.remarks.push_back(fmt::format("{} messages that a rank waited for have no sender in the trace: "
-                                                  "transfer is a lower bound",
+            source_.remarks.push_back(fmt::format("messages that a rank waited for and whose sender is not in the "
+                                                  "trace: {}; transfer may be lower than it is told",
                                                   base::grouped(replayed.unmatched)));
-        return seconds(replayed.ideal_ns);
+        std::int64_t last_ns = 0;
+        for (auto const& [_, log] : logs_) last_ns = std::max(last_ns, log.end_ns);
+        return seconds(replayed.ideal_ns) +
+               std::max(0.0, runtime() - seconds(last_ns)); // nobody waits for a message then
     }
     void remark() {
         analysis_.remarks = source_.remarks;
+        if (shared_.merged > 1)
+            analysis_.remarks.push_back("events of the same kind were merged (trace.limit): sums are exact, but when "
+                                        "things happened and how long single ones took is approximate");
         if (shared_.forest.grain() > 1)
             analysis_.remarks.push_back(fmt::format("subtrees are approximate: up to {} neighbouring chunks were "
                                                     "joined to hold them in memory",
@@ -143,6 +154,9 @@ double RankTimes::in(Activity activity) const {
 double RankTimes::useful() const {
     return mean(threads, [](ThreadTimes const& thread) { return thread.useful; });
 }
+double RankTimes::busy() const {
+    return mean(threads, [](ThreadTimes const& thread) { return thread.busy(); });
+}
 
 int Analysis::threads() const {
     std::size_t count = 0;
@@ -152,6 +166,11 @@ int Analysis::threads() const {
 double Analysis::useful() const {
     double sum = 0;
     for (auto const& rank : ranks) sum += rank.useful() * static_cast<double>(rank.threads.size());
+    return sum;
+}
+double Analysis::busy() const {
+    double sum = 0;
+    for (auto const& rank : ranks) sum += rank.busy() * static_cast<double>(rank.threads.size());
     return sum;
 }
 

@@ -1,4 +1,5 @@
 #include "espalier/analysis/analysis.hpp"
+#include "espalier/analysis/table.hpp"
 
 namespace espalier::analysis {
 namespace {
@@ -26,12 +27,14 @@ Json to_json(Efficiency const& e) {
               {"process_communication", e.process_communication},
               {"thread", e.thread},
               {"openmp_region", e.openmp_region},
-              {"serial_region", e.serial_region}}}};
+              {"serial_region", e.serial_region}}},
+            {"core_share", e.core_share}};
 }
 
 Json to_json(ThreadTimes const& thread) {
-    Json out{{"thread", thread.thread}, {"useful", thread.useful}, {"chunks", thread.chunks},
-             {"nodes", thread.nodes},   {"prunes", thread.prunes}, {"queries", thread.queries}};
+    Json out{{"thread", thread.thread},  {"busy", thread.busy()}, {"useful", thread.useful},
+             {"chunks", thread.chunks},  {"nodes", thread.nodes}, {"prunes", thread.prunes},
+             {"queries", thread.queries}};
     for (std::size_t i = 0; i < activity_names.size(); ++i) out[std::string(activity_names[i])] = thread.in[i];
     return out;
 }
@@ -40,6 +43,7 @@ Json to_json(RankTimes const& rank) {
     auto const& c = rank.communication;
     Json out{{"rank", rank.rank},
              {"host", rank.host},
+             {"busy", rank.busy()},
              {"useful", rank.useful()},
              {"working", rank.working},
              {"serial", rank.serial},
@@ -54,8 +58,6 @@ Json to_json(RankTimes const& rank) {
              {"bytes_received", c.bytes_received},
              {"bytes_written", c.bytes_written}};
     for (auto const& thread : rank.threads) out["threads"].push_back(to_json(thread));
-    out["outcomes"] = Json::object();
-    for (auto const& outcome : rank.outcomes) out["outcomes"][outcome.name] = 1e-9 * static_cast<double>(outcome.ns);
     return out;
 }
 
@@ -97,6 +99,7 @@ Json to_json(Analysis const& a) {
             {"threads", a.threads()},
             {"useful", a.useful()},
             {"efficiency", to_json(a.efficiency)},
+            {"phases", Json::parse(render(table_by(a, "phase", 0), "json"))},
             {"ranks", list(a.ranks)},
             {"longest_subtrees", list(a.longest)},
             {"subtree_sizes", list(a.sizes)},

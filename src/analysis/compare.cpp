@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 namespace espalier::analysis {
 namespace {
 
@@ -51,7 +53,7 @@ Comparison compare(TraceSource const& source_a, Analysis const& a, TraceSource c
                           {{"metric", "A", "B", "B / A"}, {}},
                           remarks_of(source_a, a, source_b, b)};
     auto const add = [&](std::string const& name, double x, double y) {
-        comparison.table.rows.push_back({name, x, y, x != 0 ? y / x : 0.0});
+        comparison.table.rows.push_back({name, x, y, x != 0 ? y / x : std::nan("")});
     };
     add("runtime (s)", a.runtime, b.runtime);
     add("nodes / s", rate(a), rate(b));

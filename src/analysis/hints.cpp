@@ -13,25 +13,16 @@ using Hints = std::vector<std::string>;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-double busy(Analysis const& a) {
-    double sum = 0;
-    for (auto const& rank : a.ranks)
-        sum += static_cast<double>(rank.threads.size()) *
-               (rank.in(Activity::expand) + rank.in(Activity::query) + rank.in(Activity::verify));
-    return sum;
-}
-
 std::string balance_remedy(std::string const& policy) {
     if (policy == "static" || policy == "omp-dynamic")
         return fmt::format("cluster.policy is {}, which never moves work between ranks: use hybrid", policy);
     return "lower cluster.budget";
 }
 
-/// The last bin in which at least half of the threads were busy; everything after it is the tail.
-std::size_t end_of_plenty(Analysis const& a) {
-    auto const half = 0.5 * a.threads();
+/// Behind the last bin in which more than so many threads were busy.
+std::size_t last_above(Analysis const& a, double threads) {
     for (std::size_t i = a.timeline.busy.size(); i > 0; --i)
-        if (a.timeline.busy[i - 1] >= half) return i;
+        if (a.timeline.busy[i - 1] > threads) return i;
     return 0;
 }
 
@@ -46,25 +37,31 @@ int idle_ranks(Analysis const& a, std::size_t from, std::size_t to) {
     return idle;
 }
 
+/// After the last time that more than half of the threads were busy, somebody is waited for; then nobody is left.
 void hint_tail(Analysis const& a, std::string const& policy, Hints& hints) {
-    auto const bins = a.timeline.busy.size();
-    auto const from = end_of_plenty(a);
-    if (a.threads() < 2 || from == 0 || from + 1 >= bins) return;
+    auto const from = last_above(a, 0.5 * a.threads() + 0.05), to = last_above(a, 0.1);
+    if (a.threads() < 2 || from == 0 || to <= from) return;
     auto const start = static_cast<double>(from) * a.timeline.bin;
-    auto const share = (a.runtime - start) / a.runtime;
+    auto const share = static_cast<double>(to - from) * a.timeline.bin / a.runtime;
     if (share < 0.05) return;
     auto const last = std::ranges::max_element(a.longest, {}, &Subtree::end);
     auto const one =
         last != a.longest.end() && last->end >= a.start + start
             ? fmt::format(" for one subtree of rank {} ({} of work)", last->rank, base::human_duration(last->useful))
             : std::string(" for the others");
-    if (idle_ranks(a, from, bins) == static_cast<int>(a.ranks.size()))
-        return hints.push_back(
+    auto const who = a.ranks.size() > 1 ? fmt::format("{} of {} ranks waited", idle_ranks(a, from, to), a.ranks.size())
+                                        : fmt::format("most of the {} threads waited", a.threads());
+    hints.push_back(fmt::format("the last {} of the time{} {}{}: {}", percent(share),
+                                to < a.timeline.busy.size() ? " in which there was work" : "", who, one,
+                                balance_remedy(policy)));
+}
+
+void hint_end(Analysis const& a, Hints& hints) {
+    auto const to = last_above(a, 0.1);
+    auto const share = 1 - static_cast<double>(to) * a.timeline.bin / a.runtime;
+    if (to > 0 && share >= 0.05)
+        hints.push_back(
             fmt::format("the last {} of the time nobody had work: the run was being ended", percent(share)));
-    auto const who = a.ranks.size() > 1
-                         ? fmt::format("{} of {} ranks waited", idle_ranks(a, from, bins), a.ranks.size())
-                         : fmt::format("most of the {} threads waited", a.threads());
-    hints.push_back(fmt::format("the last {} of the time {}{}: {}", percent(share), who, one, balance_remedy(policy)));
 }
 
 void hint_start(Analysis const& a, Hints& hints) {
@@ -81,14 +78,14 @@ void hint_start(Analysis const& a, Hints& hints) {
 
 void hint_balance(Analysis const& a, std::string const& policy, Hints& hints) {
     if (a.efficiency.load_balance >= 0.85 || a.threads() < 2) return;
-    auto const most = std::ranges::max_element(a.ranks, {}, [](RankTimes const& rank) { return rank.useful(); });
+    auto const most = std::ranges::max_element(a.ranks, {}, [](RankTimes const& rank) { return rank.busy(); });
     hints.push_back(fmt::format("load balance is {}: rank {} worked {}, the mean is {}; {}",
-                                percent(a.efficiency.load_balance), most->rank, base::human_duration(most->useful()),
-                                base::human_duration(a.useful() / a.threads()), balance_remedy(policy)));
+                                percent(a.efficiency.load_balance), most->rank, base::human_duration(most->busy()),
+                                base::human_duration(a.busy() / a.threads()), balance_remedy(policy)));
 }
 
 void hint_cores(Analysis const& a, Hints& hints) {
-    auto const share = busy(a) > 0 ? a.useful() / busy(a) : 1;
+    auto const share = a.efficiency.core_share;
     if (share < 0.85)
         hints.push_back(fmt::format("working threads had a core only {} of the time: more threads than cores, or "
                                     "others on the machine; use fewer ranks or lower search.threads",
@@ -117,18 +114,19 @@ void hint_files(Analysis const& a, Hints& hints) {
 void hint_solver(Analysis const& a, Hints& hints) {
     double queries = 0;
     for (auto const& rank : a.ranks) queries += static_cast<double>(rank.threads.size()) * rank.in(Activity::query);
-    if (queries > 0.5 * busy(a))
+    if (queries > 0.5 * a.busy())
         hints.push_back(fmt::format("{} of the busy time went to the solver: problem.prune: native asks it only where "
                                     "the native test does not know",
-                                    percent(queries / busy(a))));
+                                    percent(queries / a.busy())));
     if (a.contention.size() < 2 || a.contention.front().threads != 1) return;
-    auto const mean = [](Contention const& row) { return row.seconds / static_cast<double>(row.queries); };
+    auto const mean = [](Contention const& row) { return row.cpu_seconds / static_cast<double>(row.queries); };
     auto const& alone = a.contention.front();
     auto const& crowd = a.contention.back();
     if (alone.queries >= 20 && crowd.queries >= 20 && mean(crowd) > 1.25 * mean(alone))
-        hints.push_back(fmt::format("a solver query takes {:.2f} times as long when {} threads are in one: they fight "
-                                    "over memory or the allocator; more ranks with fewer threads may help",
-                                    mean(crowd) / mean(alone), crowd.threads));
+        hints.push_back(
+            fmt::format("a solver query takes {:.2f} times as much CPU time when {} threads are in one: they fight "
+                        "over memory or the allocator; more ranks with fewer threads may help",
+                        mean(crowd) / mean(alone), crowd.threads));
 }
 
 } // namespace
@@ -139,6 +137,7 @@ std::vector<std::string> hints_of(Analysis const& analysis, std::string const& p
         hints.push_back(fmt::format("the run is short ({}): starting and ending it weigh more than the search",
                                     base::human_duration(analysis.runtime)));
     hint_tail(analysis, policy, hints);
+    hint_end(analysis, hints);
     hint_start(analysis, hints);
     hint_balance(analysis, policy, hints);
     hint_cores(analysis, hints);

@@ -22,6 +22,7 @@ void IntervalUnion::close(std::size_t count) {
         }
     }
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
+    if (outer_ != nullptr && has_any_) outer_->add(last_.from, last_.to); // it may stay open for long
 }
 
 void IntervalUnion::close_last() {

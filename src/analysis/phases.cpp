@@ -92,12 +92,15 @@ std::vector<Phase> phases_of(Analysis const& analysis) {
         add_activity(Activity::query);
         add("expand and query",
             [](RankTimes const& rank) { return rank.in(Activity::expand) + rank.in(Activity::query); });
+        phases.back().is_sum = true;
     }
     add_outcomes(analysis, phases);
     for (auto const activity : {Activity::verify, Activity::wait, Activity::other}) add_activity(activity);
+    auto const own = phases.size();
     add("mpi", [](RankTimes const& rank) { return rank.communication.sending + rank.communication.receiving; });
     add("io", [](RankTimes const& rank) { return rank.communication.writing; });
     add("commit", [](RankTimes const& rank) { return rank.communication.committing; });
+    for (auto i = own; i < phases.size(); ++i) phases[i].is_own = true;
     return phases;
 }
 

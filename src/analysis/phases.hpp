@@ -12,6 +12,8 @@ struct Phase {
     int max_rank = 0;
     int level = 0;             ///< more than the one above: part of it
     bool is_estimated = false; ///< from a sample of nodes
+    bool is_sum = false;       ///< of phases that are listed too
+    bool is_own = false;       ///< of the communicating thread
 };
 [[nodiscard]] std::vector<Phase> phases_of(Analysis const& analysis);
 

@@ -39,6 +39,7 @@ void RankScan::add(std::span<Event const> events) {
     for (auto const& event : events) {
         auto const end = event.start_ns + event.duration_ns;
         shared_.end_ns = std::max(shared_.end_ns, end);
+        shared_.merged = std::max<std::uint32_t>(shared_.merged, event.merged);
         add(event);
     }
 }
@@ -102,7 +103,7 @@ void RankScan::add_query(Event const& event) {
     part(*thread, last_[event.thread - 1u]) -= seconds(event.duration_ns);
     thread->queries += event.merged;
     if (queries_.size() < options_.max_messages)
-        queries_.push_back({event.start_ns, event.start_ns + event.duration_ns, event.useful_ns});
+        queries_.push_back({event.start_ns, event.start_ns + event.duration_ns, event.useful_ns, event.merged});
     shared_.timeline.add(times_.rank, TimelineBuilder::query, event.start_ns, event.duration_ns);
 }
 
@@ -169,7 +170,7 @@ void add_contention(std::vector<QueryInterval> const& queries, std::vector<Conte
         std::erase(active, border.query);
         auto const& query = queries[border.query];
         auto& found = row(static_cast<std::size_t>(std::max(1L, std::lround(crowd[border.query]))));
-        found.queries += 1;
+        found.queries += query.count;
         found.seconds += seconds(query.to - query.from);
         found.cpu_seconds += seconds(query.cpu_ns);
     }

@@ -13,13 +13,15 @@ struct Shared {
     TimelineBuilder timeline;
     std::uint64_t events = 0;
     std::uint64_t messages = 0;
-    std::int64_t end_ns = 0; ///< of the latest event
+    std::int64_t end_ns = 0;  ///< of the latest event
+    std::uint32_t merged = 0; ///< events in one, at most
 };
 
 struct QueryInterval {
     std::int64_t from = 0;
     std::int64_t to = 0;
     std::int64_t cpu_ns = 0;
+    std::uint64_t count = 1; ///< merged ones stand for several
 };
 
 /// Sums up the events of one rank as they come. Times are counted from the start of the window.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace espalier::analysis {
 namespace {
@@ -14,17 +15,19 @@ using Cell = Table::Cell;
 
 bool is_text(Cell const& cell) { return std::holds_alternative<std::string>(cell); }
 
-/// For people: four digits tell enough.
+/// For people: four digits tell enough. What is not known is `-`, in CSV nothing and in JSON null.
 std::string short_text(Cell const& cell) {
     if (auto const* text = std::get_if<std::string>(&cell)) return *text;
     if (auto const* whole = std::get_if<std::uint64_t>(&cell)) return fmt::format("{}", *whole);
     auto const value = std::get<double>(cell);
+    if (std::isnan(value)) return "-";
     return value != 0 && std::abs(value) < 0.01 ? fmt::format("{:.2e}", value) : fmt::format("{:.3f}", value);
 }
 std::string exact_text(Cell const& cell) {
     if (auto const* text = std::get_if<std::string>(&cell)) return *text;
     if (auto const* whole = std::get_if<std::uint64_t>(&cell)) return fmt::format("{}", *whole);
-    return fmt::format("{:.9g}", std::get<double>(cell));
+    auto const value = std::get<double>(cell);
+    return std::isnan(value) ? std::string() : fmt::format("{:.9g}", value);
 }
 
 std::string csv_field(std::string const& text) {

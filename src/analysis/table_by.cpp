@@ -15,7 +15,7 @@ using Row = std::vector<Table::Cell>;
 std::vector<std::string> const time_columns{"busy_share", "useful", "expand", "query", "verify", "wait", "other"};
 
 void add_times(Row& row, Analysis const& a, ThreadTimes const& t) {
-    row.emplace_back(a.runtime > 0 ? (t[Activity::expand] + t[Activity::query] + t[Activity::verify]) / a.runtime : 0);
+    row.emplace_back(a.runtime > 0 ? t.busy() / a.runtime : 0);
     row.emplace_back(t.useful);
     for (auto const time : t.in) row.emplace_back(time);
 }
@@ -106,11 +106,15 @@ Table by_node(Analysis const& a) {
 }
 
 Table by_phase(Analysis const& a) {
-    Table table{{"name", "level", "share", "min", "mean", "max", "max_rank"}, {}};
+    Table table{{"name", "of", "level", "share", "min", "mean", "max", "max_rank"}, {}};
     for (auto const& phase : phases_of(a))
-        table.rows.push_back({phase.name, static_cast<std::uint64_t>(phase.level),
-                              a.runtime > 0 ? phase.mean / a.runtime : 0.0, phase.min, phase.mean, phase.max,
-                              fmt::format("rank {}", phase.max_rank)});
+        table.rows.push_back({phase.name,
+                              std::string(phase.is_estimated ? "sample"
+                                          : phase.is_sum     ? "sum"
+                                          : phase.is_own     ? "communicating thread"
+                                                             : "thread"),
+                              static_cast<std::uint64_t>(phase.level), a.runtime > 0 ? phase.mean / a.runtime : 0.0,
+                              phase.min, phase.mean, phase.max, fmt::format("rank {}", phase.max_rank)});
     return table;
 }
 

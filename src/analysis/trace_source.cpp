@@ -4,6 +4,8 @@
 #include "espalier/base/units.hpp"
 #include "espalier/store/run_folder.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,9 +30,9 @@ store::Execution const& choose(RunSummary const& summary, int segment) {
     if (segment > 0)
         throw base::InputError("{}: there is no execution {}; the run has {}", summary.folder.string(), segment,
                                all.size());
-    throw base::InputError("{}: the run left no trace (trace.enabled was false): run it again with "
-                           "--set trace.enabled=true",
-                           summary.folder.string());
+    throw base::InputError("{}: the run left no trace{}", summary.folder.string(),
+                           summary.is_live ? " so far: look again in a moment"
+                                           : " (trace.enabled was false): run it again with --set trace.enabled=true");
 }
 
 void remark_run(TraceSource& source) {
@@ -57,13 +59,31 @@ void open_shards(TraceSource& source) {
         try {
             source.shards.push_back({file, store::TraceReader(file).info()});
         } catch (base::InputError const& error) {
+            source.is_incomplete = true;
             source.remarks.push_back(fmt::format("left out: {}", error.what()));
         }
     }
     if (missing.empty()) return;
-    source.remarks.push_back(fmt::format("{} of {} trace shards missing, first {}: fetch them from the ranks' own "
-                                         "disks, or do without",
-                                         missing.size(), source.execution().trace_shards, missing.front()));
+    source.is_incomplete = true;
+    constexpr std::size_t most = 10;
+    auto const more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : std::string();
+    source.remarks.push_back(fmt::format(
+        "{} of {} trace shards missing: {}{}; fetch from the ranks' own disks, or do without", missing.size(),
+        source.execution().trace_shards,
+        fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())), ", "),
+        more));
+}
+
+/// Ranks of one host read one clock. What they measured as its offset is how long they waited for a core meanwhile.
+void trust_one_clock(TraceSource& source) {
+    constexpr std::int64_t most_ns = 50'000'000; // more is another machine with the same name
+    if (source.shards.empty()) return;
+    auto const& first = source.shards.front().info;
+    auto const base = first.clock_offset_ns;
+    auto const host = first.host;
+    for (auto& shard : source.shards)
+        if (shard.info.host == host && std::abs(shard.info.clock_offset_ns - base) < most_ns)
+            shard.info.clock_offset_ns = base;
 }
 
 /// Shards of an older schema do not say when they began; their first event does.
@@ -120,7 +140,8 @@ TraceSource open_trace(std::filesystem::path const& folder, int segment) {
     open_shards(source);
     if (source.shards.empty())
         throw base::InputError("{}: no trace shard of execution {} can be read{}{}", folder.string(), source.segment,
-                               source.remarks.empty() ? "" : ": ", source.remarks.empty() ? "" : source.remarks.back());
+                               source.remarks.empty() ? "" : ":\n  ", fmt::join(source.remarks, "\n  "));
+    trust_one_clock(source);
     source.start_ns = Window::open_end;
     for (auto const& shard : source.shards) source.start_ns = std::min(source.start_ns, begin_ns(shard));
     return source;
@@ -137,6 +158,7 @@ void visit_events(TraceSource& source, Window const& window, BatchVisitor const&
             if (!window.is_whole()) std::erase_if(batch, [&](Event& event) { return !cut(event, window); });
             visitor(shard.info, batch);
         }
+        source.is_incomplete = source.is_incomplete || !reader.warning().empty();
         if (!reader.warning().empty())
             source.remarks.push_back(fmt::format("{}: {}", shard.file.string(), reader.warning()));
     }

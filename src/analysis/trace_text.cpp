@@ -41,8 +41,8 @@ struct Line {
 double max_useful(Analysis const& a) { return a.efficiency.communication * a.runtime; }
 
 std::string most_loaded(Analysis const& a) {
-    auto const most = std::ranges::max_element(a.ranks, {}, [](RankTimes const& rank) { return rank.useful(); });
-    auto const least = std::ranges::min_element(a.ranks, {}, [](RankTimes const& rank) { return rank.useful(); });
+    auto const most = std::ranges::max_element(a.ranks, {}, [](RankTimes const& rank) { return rank.busy(); });
+    auto const least = std::ranges::min_element(a.ranks, {}, [](RankTimes const& rank) { return rank.busy(); });
     if (a.ranks.size() < 2) return "";
     return fmt::format("most: rank {} on {}, least: rank {} on {}", most->rank, most->host, least->rank, least->host);
 }
@@ -75,6 +75,7 @@ std::vector<Line> efficiency_lines(Analysis const& a) {
     lines.push_back({1, "thread", e.thread, all * (1 - e.thread), ""});
     lines.push_back({2, "OpenMP region", e.openmp_region, all * (1 - e.openmp_region), ""});
     lines.push_back({2, "serial region", e.serial_region, all * (1 - e.serial_region), ""});
+    lines.push_back({0, "core share", e.core_share, a.busy() * (1 - e.core_share), "of the busy time, with a core"});
     return lines;
 }
 
@@ -93,11 +94,11 @@ std::string phases_text(Analysis const& a) {
     std::string text = "\nwhere the time went (seconds a thread)     share       min      mean       max\n";
     for (auto const& phase : phases_of(a)) {
         if (phase.level > 0 && phase.mean < 0.005 * a.runtime) continue;
-        bool const is_own = phase.name == "mpi" || phase.name == "io" || phase.name == "commit";
         auto const name = fmt::format("{}{}{}", std::string(static_cast<std::size_t>(2 * phase.level), ' '), phase.name,
-                                      phase.is_estimated ? " (sampled)"
-                                      : is_own           ? " (communicating thread)"
-                                                         : "");
+                                      phase.is_estimated      ? " (sampled)"
+                                      : phase.is_own          ? " (communicating thread)"
+                                      : phase.name == "query" ? " (Z3)"
+                                                              : "");
         text += fmt::format("  {:<38} {}  {:>8.3f}  {:>8.3f}  {:>8.3f}", name,
                             percent(a.runtime > 0 ? phase.mean / a.runtime : 0), phase.min, phase.mean, phase.max);
         text += a.ranks.size() > 1 ? fmt::format("  rank {}\n", phase.max_rank) : "\n";
@@ -107,7 +108,7 @@ std::string phases_text(Analysis const& a) {
 
 std::string contention_text(Analysis const& a) {
     if (a.contention.empty()) return "";
-    std::string text = "\nsolver queries by the number of threads in one\n"
+    std::string text = "\nZ3 queries by the number of threads in one\n"
                        "  threads   queries    mean ms  CPU share\n";
     for (auto const& row : a.contention)
         text += fmt::format("  {:>7}  {:>8}  {:>9.3f}  {:>7}\n", row.threads, row.queries,

@@ -98,13 +98,13 @@ void add_others(CLI::App& app, Arguments& arguments) {
 void add_trace(CLI::App& app, TraceArguments& trace) {
     auto* command = app.add_subcommand("trace", "Where the time of a run went, and what to do about it");
     command->add_option("run", trace.run, "Run folder")->type_name("RUN");
-    command->add_option("--by", trace.by, "A table by rank, thread, phase or node")
-        ->check(CLI::IsMember({"rank", "thread", "phase", "node"}))
-        ->type_name("WHAT");
+    auto* by = command->add_option("--by", trace.by, "A table by rank, thread, phase or node");
+    by->check(CLI::IsMember({"rank", "thread", "phase", "node"}))->type_name("WHAT");
     command->add_option("--format", trace.format, "table, json, csv or md")
         ->check(CLI::IsMember({"table", "json", "csv", "md"}))
         ->type_name("FORMAT");
     command->add_option("--columns", trace.columns, "Columns of --by and their order, e.g. name,useful,wait")
+        ->needs(by)
         ->type_name("LIST");
     command->add_option("--window", trace.window, "Only this part of the run, e.g. 10s:40s or 1m:")
         ->type_name("FROM:TO");
@@ -116,24 +116,23 @@ void add_trace(CLI::App& app, TraceArguments& trace) {
         ->type_name("N");
     auto* output = command->add_option("-o,--output", trace.output, "File for --export (otf2: a folder)");
     output->type_name("FILE");
-    command
-        ->add_option("--export", trace.export_format,
-                     "Write the trace for another tool: perfetto, chrome, otf2, csv or folded")
-        ->check(CLI::IsMember({"perfetto", "chrome", "otf2", "csv", "folded"}))
-        ->needs(output)
-        ->type_name("FORMAT");
+    auto* exported = command->add_option("--export", trace.export_format,
+                                         "Write the trace for another tool: perfetto, chrome, otf2, csv or folded");
+    exported->check(CLI::IsMember({"perfetto", "chrome", "otf2", "csv", "folded"}))->needs(output)->type_name("FORMAT");
+    output->needs(exported);
+    exported->excludes(by);
     auto* compare = command->add_option("--compare", trace.compare, "Two runs: how much faster is B than A?");
-    compare->expected(2)->type_name("RUN_A RUN_B");
+    compare->expected(2)->excludes(by)->excludes(exported)->type_name("RUN_A RUN_B");
     command
         ->add_option("--fail-below", trace.fail_below,
                      "With --compare: exit with 6 if B is slower than this share of A")
         ->check(CLI::PositiveNumber)
         ->needs(compare)
         ->type_name("RATIO");
-    command->footer("Examples:\n  espalier trace results/t1\n"
-                    "  espalier trace results/t1 --by rank --format csv --top 0\n"
-                    "  espalier trace results/t1 --export perfetto -o t1.pftrace     (opens at ui.perfetto.dev)\n"
-                    "  espalier trace --compare results/before results/after --fail-below 0.95");
+    command->footer("Examples:\n  espalier trace runs/t1\n"
+                    "  espalier trace runs/t1 --by rank --format csv --top 0\n"
+                    "  espalier trace runs/t1 --export perfetto -o t1.pftrace     (opens at ui.perfetto.dev)\n"
+                    "  espalier trace --compare runs/before runs/after --fail-below 0.95");
 }
 
 void add_simulate(CLI::App& app, SimulateArguments& simulate) {
@@ -160,7 +159,7 @@ void add_simulate(CLI::App& app, SimulateArguments& simulate) {
         ->type_name("N");
     command->add_option("--seed", simulate.seed, "Of the resampling (1)")->type_name("N");
     command->add_flag("--json", simulate.json, "As JSON");
-    command->footer("Example:\n  espalier simulate results/t1 --nodes 1,16,256,4096,65536 --threads 64 "
+    command->footer("Example:\n  espalier simulate runs/t1 --nodes 1,16,256,4096,65536 --threads 64 "
                     "--policy static,omp-dynamic,hybrid --work x1000");
 }
 
@@ -182,7 +181,7 @@ void add_collectives(CLI::App& app, CollectivesArguments& collectives) {
         ->needs(output)
         ->excludes(run);
     command->add_flag("--json", collectives.json, "As JSON");
-    command->footer("Examples:\n  mpiexec -n 8 espalier collectives results/placement --top 10 --size 1KiB..64MiB\n"
+    command->footer("Examples:\n  mpiexec -n 8 espalier collectives runs/placement --top 10 --size 1KiB..64MiB\n"
                     "  mpiexec -n 8 espalier collectives --calibrate -o hardware.yaml");
 }
 
@@ -196,7 +195,9 @@ void add_report(CLI::App& app, ReportArguments& report) {
     command->add_option("--execution", report.execution, "Of a resumed run: which one (the last)")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
-    command->add_option("--top", report.top, "Results with drawings (5)")->type_name("N");
+    command->add_option("--top", report.top, "Results with drawings (5)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N");
 }
 
 int dispatch(CLI::App const& app, Arguments const& arguments) {

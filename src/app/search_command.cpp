@@ -171,6 +171,7 @@ public:
             journal_->execution().threads = options.threads;
             journal_->execution().segment = start.segment;
             journal_->execution().trace_shards = config.trace.enabled ? static_cast<std::uint32_t>(comm_.size()) : 0;
+            journal_->write_record(); // so that the trace is found from its first flush on, also after a kill
         }
         auto const outcome = cluster::search(*problem, options, comm_, journal_.get());
         lost_ranks_ = outcome.lost_ranks;

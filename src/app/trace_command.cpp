@@ -6,7 +6,7 @@
 #include "espalier/base/units.hpp"
 #include "espalier/config/load.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 namespace espalier::app {
 namespace {
@@ -39,6 +39,12 @@ int compare(TraceArguments const& arguments) {
     auto source_b = analysis::open_trace(arguments.compare[1]);
     auto const a = analysed(source_a, arguments, arguments.window);
     auto const b = analysed(source_b, arguments, arguments.window);
+    for (auto const* source : {&source_a, &source_b})
+        if (arguments.fail_below > 0 && source->is_incomplete)
+            throw base::InputError(
+                "{}: a part of its trace is missing, so that its speed is not known ({}): fetch it, or "
+                "compare without --fail-below",
+                source->summary.folder.string(), fmt::join(source->remarks, "; "));
     auto const comparison = analysis::compare(source_a, a, source_b, b);
     bool const is_below = arguments.fail_below > 0 && comparison.speed < arguments.fail_below;
     if (arguments.format == "json") {
@@ -65,8 +71,8 @@ int export_trace(TraceArguments const& arguments) {
     auto const window = arguments.window.empty() ? analysis::Window{} : analysis::parse_window(arguments.window);
     auto const written = analysis::exports::write(source, window, arguments.export_format, arguments.output);
     say(source.remarks);
-    fmt::print("{}: {} events, {} messages\n", written.open.string(), base::grouped(written.events),
-               base::grouped(written.messages));
+    fmt::print("{}: {} events{}\n", written.open.string(), base::grouped(written.events),
+               written.messages ? fmt::format(", {} messages", base::grouped(*written.messages)) : std::string());
     if (!written.also.empty()) fmt::print("{}: the same as Enter and Leave rows, for Pipit\n", written.also.string());
     return 0;
 }

@@ -240,12 +240,9 @@ bool check_names(PlacementConfig const& config, Value const& map, Context const&
         auto const place = place_of(entry->value.items[i], "name");
         bool const is_again = std::ranges::find(config.hierarchy, name, &LevelConfig::name) !=
                               config.hierarchy.begin() + static_cast<std::ptrdiff_t>(i);
-        if (!name.empty() && name != "root" && !is_again) continue;
-        here.error(place, name.empty() ? fmt::format("{} is empty: levels need names", here.name())
-                          : name == "root"
-                              ? fmt::format("{} is 'root', which is the name of the whole group: choose "
-                                            "another",
-                                            here.name())
+        if (name != "root" && !is_again) continue;
+        here.error(place, name == "root"
+                              ? fmt::format("{} is 'root', the name of the whole group: choose another", here.name())
                               : fmt::format("{} is '{}', as another level's: choose another", here.name(), name));
         is_good = false;
     }

@@ -21,21 +21,21 @@ auto writing(std::filesystem::path const& file, Work&& work) {
     }
 }
 
+constexpr std::string_view begin_again = "name another run folder, or start this one again with --force";
+
 /// Runs `work` and turns Failure into an InputError.
 template <class Work>
-auto reading(std::filesystem::path const& file, Work&& work) {
-    constexpr auto message =
-        "{}: {} (it is damaged, or not a file of this kind): name another run folder, or start this "
-        "one again with --force";
+auto reading(std::filesystem::path const& file, Work&& work, std::string_view remedy = begin_again) {
+    constexpr auto message = "{}: {} (it is damaged, or not a file of this kind): {}";
     be_quiet();
     try {
         return work();
     } catch (Failure const& failure) {
-        throw base::InputError(message, file.string(), failure.what());
+        throw base::InputError(message, file.string(), failure.what(), remedy);
     } catch (std::bad_alloc const&) {
-        throw base::InputError(message, file.string(), "it does not fit into memory");
+        throw base::InputError(message, file.string(), "it does not fit into memory", remedy);
     } catch (std::length_error const&) {
-        throw base::InputError(message, file.string(), "it does not fit into memory");
+        throw base::InputError(message, file.string(), "it does not fit into memory", remedy);
     }
 }
 

@@ -99,6 +99,8 @@ Event unpacked(std::byte const* row) {
 
 } // namespace
 
+constexpr std::string_view do_without = "copy it again from where it was written, or do without it";
+
 struct TraceReader::File {
     std::filesystem::path path;
     h5::File file;
@@ -161,18 +163,21 @@ struct TraceReader::File {
 
 TraceReader::TraceReader(std::filesystem::path const& file) : file_(std::make_unique<File>()) {
     file_->path = file;
-    h5::reading(file, [&] {
-        file_->file = h5::open_to_read(file);
-        h5::check_schema(file, file_->file, trace_format);
-        info_ = read_info(file_->file);
-        outcomes_ = read_outcomes(file_->file);
-        file_->type = event_type();
-        file_->data = h5::open_dataset(file_->file, "events");
-        file_->stored_type = h5::Type(H5Dget_type(file_->data), "read the type of events");
-        file_->is_plain = H5Tequal(file_->stored_type, packed(file_->type)) > 0;
-        file_->rows = h5::rows(file_->data);
-        return 0;
-    });
+    h5::reading(
+        file,
+        [&] {
+            file_->file = h5::open_to_read(file);
+            h5::check_schema(file, file_->file, trace_format);
+            info_ = read_info(file_->file);
+            outcomes_ = read_outcomes(file_->file);
+            file_->type = event_type();
+            file_->data = h5::open_dataset(file_->file, "events");
+            file_->stored_type = h5::Type(H5Dget_type(file_->data), "read the type of events");
+            file_->is_plain = H5Tequal(file_->stored_type, packed(file_->type)) > 0;
+            file_->rows = h5::rows(file_->data);
+            return 0;
+        },
+        do_without);
 }
 TraceReader::~TraceReader() = default;
 TraceReader::TraceReader(TraceReader&&) noexcept = default;
@@ -184,16 +189,21 @@ std::span<Event const> TraceReader::next() {
     auto& file = *file_;
     file.events.clear();
     if (file.is_at_end) return {};
-    h5::reading(file.path, [&] {
-        if (file.next_row < file.rows) file.read_batch();
-        if (file.next_row < file.rows && !file.is_at_end) return 0;
-        file.is_at_end = true;
-        file.add_tail();
-        return 0;
-    });
+    h5::reading(
+        file.path,
+        [&] {
+            if (file.next_row < file.rows) file.read_batch();
+            if (file.next_row < file.rows && !file.is_at_end) return 0;
+            file.is_at_end = true;
+            file.add_tail();
+            return 0;
+        },
+        do_without);
     if (file.is_at_end && file.next_row < file.rows)
-        warning_ = fmt::format("only the first {} of {} events can be read: the writer was killed while it wrote",
-                               file.next_row, file.rows);
+        warning_ =
+            fmt::format("only the first {} of {} events can be read: the file is damaged, or its writer was killed "
+                        "while it wrote",
+                        file.next_row, file.rows);
     return file.events;
 }
 

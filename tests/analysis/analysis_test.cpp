@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <numeric>
 
 namespace espalier::analysis {
@@ -179,7 +181,7 @@ TEST(Damage, a_missing_shard_is_named_and_the_rest_analysed) {
     auto source = open_trace(folder);
     auto const a = analyse(source);
     EXPECT_EQ(a.ranks.size(), 2u);
-    EXPECT_THAT(a.remarks, Contains(HasSubstr("1 of 3 trace shards missing, first trace/segment-001/rank-000001.h5")));
+    EXPECT_THAT(a.remarks, Contains(HasSubstr("1 of 3 trace shards missing: trace/segment-001/rank-000001.h5; fetch")));
 }
 
 TEST(Damage, a_damaged_shard_is_named_and_the_rest_analysed) {
@@ -234,6 +236,37 @@ TEST(Tables, by_node_join_the_ranks_of_a_host) {
     EXPECT_EQ(std::get<std::string>(table_by(a, "rank", 1).rows[0][0]), "rank 0"); // the least useful first
 }
 
+/// Ranks of a host have one clock, whatever they measured while they waited for a core; other hosts have their own.
+TEST(Analysis, ranks_of_one_host_have_one_clock) {
+    MadeRun run(3);
+    for (int rank = 0; rank < 3; ++rank) run.work(rank, 1, 1, 2);
+    run.clock_offset_ns = ns(0.02);
+    std::vector<double> starts;
+    for (auto const& subtree : run.analysed().longest) starts.push_back(subtree.start);
+    std::ranges::sort(starts);
+    ASSERT_EQ(starts.size(), 3u);
+    EXPECT_NEAR(starts[1] - starts[0], 0, close_enough);
+    EXPECT_NEAR(starts[2] - starts[0], 0.04, close_enough); // host1
+}
+
+/// Three waits of 1 s became one that began with the first.
+TEST(Analysis, merged_events_are_told_and_do_not_shorten_the_run) {
+    MadeRun run(1);
+    run.work(0, 1, 0, 1).work(0, 1, 2, 3);
+    run.add(0, {.start_ns = ns(1), .duration_ns = ns(3), .thread = 1, .merged = 3, .kind = Kind::wait});
+    run.span(0, 0, Kind::commit, 5, 5.5);
+    auto const a = run.analysed();
+    EXPECT_NEAR(a.runtime, 5.5, close_enough);
+    EXPECT_THAT(a.remarks, Contains(HasSubstr("merged (trace.limit)")));
+}
+
+TEST(Table, what_is_not_known_is_not_zero) {
+    Table const table{{"name", "value"}, {{std::string("a"), std::nan("")}}};
+    EXPECT_EQ(render(table, "csv"), "name,value\na,\n");
+    EXPECT_THAT(render(table, "json"), HasSubstr("null"));
+    EXPECT_THAT(render(table, "table"), HasSubstr("-"));
+}
+
 // --- hints ---
 
 TEST(Hints, one_subtree_that_all_wait_for_is_named) {
@@ -245,6 +278,15 @@ TEST(Hints, one_subtree_that_all_wait_for_is_named) {
     EXPECT_THAT(hints, Contains(HasSubstr("rank 5")));
     EXPECT_THAT(hints, Contains(HasSubstr("lower cluster.budget")));
     EXPECT_THAT(run.analysed({.policy = "static"}).hints, Contains(HasSubstr("use hybrid")));
+}
+
+/// One of two, and then the run takes its time to end.
+TEST(Hints, one_rank_that_the_other_waits_for_is_named_and_so_is_the_end) {
+    MadeRun run(2);
+    run.work(0, 1, 0, 60).wait(0, 1, 60, 100).work(1, 1, 0, 80).wait(1, 1, 80, 100);
+    auto const hints = run.analysed({.policy = "hybrid"}).hints;
+    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time in which there was work 1 of 2 ranks waited")));
+    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time nobody had work")));
 }
 
 TEST(Hints, threads_without_a_core_are_noticed) {

@@ -36,5 +36,19 @@ RC_GTEST_PROP(IntervalUnion, equals_brute_force, ()) {
         for (auto at = gap.from; at < gap.to; ++at) RC_ASSERT(!flags[static_cast<std::size_t>(at)]);
 }
 
+/// A run of busy threads never ends, and meanwhile many short intervals come directly.
+TEST(IntervalUnion, an_open_run_reaches_the_outer_union_in_time) {
+    IntervalUnion outer(0, 64);
+    IntervalUnion inner(0, 16, &outer);
+    for (std::int64_t at = 0; at < 10'000; ++at) {
+        inner.add(at, at + 1);
+        if (at % 10 == 0) outer.add(at, at + 1);
+    }
+    inner.finish();
+    outer.finish();
+    EXPECT_EQ(outer.covered(), 10'000);
+    EXPECT_TRUE(outer.gaps().empty());
+}
+
 } // namespace
 } // namespace espalier::analysis

@@ -57,14 +57,18 @@ public:
         record.executions = {execution};
         record.executions.front().segment = 1;
         record.executions.front().trace_shards = static_cast<std::uint32_t>(ranks_);
+        record.executions.front().ranks = ranks_;
         record.executions.front().seconds = end();
         record.stop_reason = "complete";
         store::write_run(folder_.path() / "run.h5", record);
         for (int rank = 0; rank < ranks_; ++rank) {
             auto const file = folder_.path() / store::trace_shard_name(1, rank);
             std::filesystem::create_directories(file.parent_path());
-            store::ShardInfo const info{
-                .rank = rank, .threads = threads_, .host = "host" + std::to_string(rank / 2), .start_ns = 1};
+            store::ShardInfo const info{.rank = rank,
+                                        .threads = threads_,
+                                        .host = "host" + std::to_string(rank / 2),
+                                        .clock_offset_ns = clock_offset_ns * rank,
+                                        .start_ns = 1};
             store::TraceShard(file, info, {}).append(shifted(rank));
         }
         return folder_.path();
@@ -79,6 +83,8 @@ public:
     [[nodiscard]] std::vector<trace::Event> const& events(int rank) const {
         return events_[static_cast<std::size_t>(rank)];
     }
+
+    std::int64_t clock_offset_ns = 0; ///< that rank 1 measured; others so many times more
 
 private:
     /// Clocks of ranks do not start at zero.

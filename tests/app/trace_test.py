@@ -46,7 +46,12 @@ class Metrics(TraceCase):
                         parts = sum(thread[name] for name in ("expand", "query", "verify", "wait", "other"))
                         self.assertAlmostEqual(parts, found["runtime"], delta=0.02 * found["runtime"])
                 self.assertEqual(found["nodes"], harness.PUBLISHED["T1"].nodes)
-                self.assertGreater(found["ranks"][0]["outcomes"]["leaf"], 0)
+                phases = {phase["name"]: phase for phase in found["phases"]}
+                self.assertGreater(phases["pruned: leaf"]["mean"], 0)
+                parts = sum(phase["mean"] for phase in found["phases"] if phase["of"] == "thread")
+                self.assertAlmostEqual(parts, found["runtime"], delta=0.02 * found["runtime"])
+                if ranks == 1:
+                    self.assertEqual((found["efficiency"]["transfer"], found["efficiency"]["multiplicative"]["mpi"]), (1, 1))
 
     def expect_identities(self, e: dict) -> None:
         product, total = e["multiplicative"], e["additive"]

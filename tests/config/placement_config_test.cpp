@@ -58,7 +58,6 @@ TEST(PlacementConfig, levels_have_names_of_their_own) {
     };
     EXPECT_THAT(with("node", "node"), AllOf(HasSubstr("exp.yaml:3:45: error:"), HasSubstr("as another level's")));
     EXPECT_THAT(with("root", "gpu"), HasSubstr("the name of the whole group"));
-    EXPECT_THAT(errors_of(experiment("  hierarchy: [{size: 4}]\n  axes: {a: 4}\n")), HasSubstr("levels need names"));
 }
 
 TEST(PlacementConfig, what_could_not_be_searched_or_checked_is_refused) {

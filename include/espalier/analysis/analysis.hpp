@@ -15,10 +15,14 @@ inline constexpr std::array<std::string_view, 5> activity_names{"expand", "query
 struct ThreadTimes {
     int thread = 0;                                 ///< working threads count from 1
     std::array<double, activity_names.size()> in{}; ///< by Activity; expand is without the queries in it
-    double useful = 0;                              ///< CPU time on nodes
+    double useful = 0;                              ///< CPU time on nodes: at most busy()
     std::uint64_t chunks = 0, nodes = 0, prunes = 0, queries = 0;
 
     [[nodiscard]] double operator[](Activity activity) const { return in[static_cast<std::size_t>(activity)]; }
+    /// Working on nodes, with or without a core.
+    [[nodiscard]] double busy() const {
+        return (*this)[Activity::expand] + (*this)[Activity::query] + (*this)[Activity::verify];
+    }
 };
 
 /// The communicating thread of a rank.
@@ -32,16 +36,18 @@ struct RankTimes {
     std::string host;
     std::vector<ThreadTimes> threads;
     Communication communication;
-    double working = 0;                       ///< at least one of its threads was busy
-    double serial = 0;                        ///< none was, but its communicating thread committed or wrote
+    double working = 0; ///< at least one of its threads was busy
+    double serial = 0;  ///< none was, but its communicating thread committed or wrote; of a run on one rank: none was
     std::vector<store::OutcomeTime> outcomes; ///< of the whole run, whatever the window
 
     [[nodiscard]] double in(Activity activity) const; ///< mean of its threads
     [[nodiscard]] double useful() const;              ///< mean of its threads
+    [[nodiscard]] double busy() const;                ///< mean of its threads
     [[nodiscard]] double outside_mpi() const { return working + serial; }
 };
 
-/// POP's metrics. The products and sums hold exactly. (OpenMP's load balance, being a quotient, may exceed 1.)
+/// POP's metrics, where a thread is useful while it is busy with nodes. The products and sums hold exactly. (OpenMP's
+/// load balance, being a quotient, may exceed 1.)
 struct Efficiency {
     double parallel = 0;                           ///< = load_balance x communication = mpi x openmp
     double load_balance = 0;                       ///< of useful time over all threads
@@ -52,6 +58,8 @@ struct Efficiency {
     /// Additive: 1 - parallel = (1 - process) + (1 - thread), and so on downwards.
     double process = 0, process_load_balance = 0, process_communication = 0;
     double thread = 0, openmp_region = 0, serial_region = 0;
+    /// Not part of these: how much of their busy time the threads had a core.
+    double core_share = 1;
 };
 
 /// Pieces of the tree that one thread worked on without handing them over.
@@ -104,6 +112,7 @@ struct Analysis {
 
     [[nodiscard]] int threads() const;
     [[nodiscard]] double useful() const; ///< of all threads
+    [[nodiscard]] double busy() const;   ///< of all threads
 };
 
 struct AnalyseOptions {

@@ -30,6 +30,7 @@ struct TraceSource {
     std::vector<Shard> shards;        ///< by rank, those that can be read
     std::vector<std::string> remarks; ///< what the reader should know, each a sentence with a remedy
     std::int64_t start_ns = 0;        ///< when the run began, on rank 0's clock
+    bool is_incomplete = false;       ///< shards are missing or damaged: counts are too low
 
     [[nodiscard]] store::Execution const& execution() const;
 };

@@ -24,9 +24,9 @@ inline constexpr std::array<std::string_view, 5> formats{"perfetto", "chrome", "
 /// What was written.
 struct Written {
     std::uint64_t events = 0;
-    std::uint64_t messages = 0; ///< of these: pairs drawn as arrows
-    std::filesystem::path open; ///< the file that a tool opens
-    std::filesystem::path also; ///< a second file, if there is one: csv's table for Pipit
+    std::optional<std::uint64_t> messages; ///< of these: pairs drawn as arrows; none in a format without arrows
+    std::filesystem::path open;            ///< the file that a tool opens
+    std::filesystem::path also;            ///< a second file, if there is one: csv's table for Pipit
 };
 
 /// Streams the trace into a file (otf2: a folder) that other tools open. Memory does not grow with the trace. A reader
