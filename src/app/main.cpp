@@ -196,7 +196,9 @@ void add_report(CLI::App& app, ReportArguments& report) {
     command->add_option("--execution", report.execution, "Of a resumed run: which one (the last)")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
-    command->add_option("--top", report.top, "Results with drawings (5)")->type_name("N");
+    command->add_option("--top", report.top, "Results with drawings (5)")
+        ->check(CLI::Range(0, 1'000'000'000))
+        ->type_name("N");
 }
 
 int dispatch(CLI::App const& app, Arguments const& arguments) {

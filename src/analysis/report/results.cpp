@@ -24,12 +24,14 @@ bool fits_a_cell(Json const& value) {
     return !value.is_structured() || (value.is_array() && value.dump().size() <= matrix);
 }
 
-/// The keys of the first result. A program that stands there as text is not shown as a list as well.
+/// The keys of the first result. A program that stands there as text is not shown as a list as well; being long, it is
+/// last, so that costs are in sight.
 std::vector<std::string> columns_of(Json const& results) {
     std::vector<std::string> keys;
     auto const& first = results.front();
     for (auto const& [key, value] : first.items())
         if (fits_a_cell(value) && !(key == "program" && first.contains("text"))) keys.push_back(key);
+    std::ranges::stable_partition(keys, [](std::string const& key) { return key != "text"; });
     return keys;
 }
 
