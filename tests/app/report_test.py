@@ -453,7 +453,7 @@ class ResultsPage(InBrowser):
     def test_a_narrow_window_cuts_no_line_of_the_funnel_in_words(self):
         self.browser.resize(390)
         self.browser.settle()
-        self.assertEqual(self.browser.value("(() => { const one = document.querySelector('#funnel pre'); return one.scrollWidth - one.clientWidth; })()"), 0)
+        self.assertEqual(self.browser.value("(() => { const one = document.querySelector('#funnel pre'); return [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]; })()"), [0, 0])
 
     def test_without_scripts_the_main_things_are_there(self):
         text = re.sub(r"<script.*?</script>", "", self.page.read_text(), flags=re.S)

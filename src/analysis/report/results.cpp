@@ -81,6 +81,17 @@ std::string drawing_html(Drawing const& drawing) {
     return out + "</figure>\n";
 }
 
+/// A block a line, so that one that is wrapped goes on set in.
+std::string lines_html(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        auto const end = std::min(text.find('\n'), text.size());
+        out += fmt::format("<span>{}</span>", escaped(text.substr(0, end)));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
 std::string why_empty(Contents const& contents) {
     if (contents.summary.record.info.is_counting)
         return "The problem counts the nodes of a tree; there are no results to list.";
@@ -109,7 +120,7 @@ std::string results_html(Contents const& contents) {
 std::string funnel_html(Contents const& contents) {
     if (!contents.funnel.empty())
         return fmt::format("<details open><summary>In words</summary><pre>{}</pre></details>\n",
-                           escaped(contents.funnel));
+                           lines_html(contents.funnel));
     auto const& record = contents.summary.record;
     if (record.info.counters.empty()) return {};
     std::string out = "<table><caption>Other counts</caption><tbody>\n";

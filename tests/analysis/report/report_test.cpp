@@ -164,6 +164,14 @@ TEST_F(Page, the_funnel_is_drawn_from_the_problems_own_telling) {
     EXPECT_EQ(funnel[4]["is_kept"], true);
 }
 
+TEST_F(Page, every_line_of_the_funnel_in_words_is_wrapped_on_its_own) {
+    auto const words = section(page(full()), "funnel");
+
+    EXPECT_EQ(count(words, "<span>"), 6u);
+    EXPECT_THAT(
+        words, HasSubstr("<span>  nothing found so far: most of the 32,656 ops ended as &#39;shape&#39;</span></pre>"));
+}
+
 TEST_F(Page, without_one_the_funnel_has_nodes_reasons_and_results) {
     auto contents = full();
     contents.funnel.clear();

@@ -43,8 +43,10 @@ function best_plot(progress, cost, x) {
   const show = value => `${text.significant(value, 4)}${cost.unit ? ` ${cost.unit}` : ''}`;
   const [first, last] = [best[0][1], best[best.length - 1][1]];
   const told = first === last ? `The best cost was ${show(last)} from the first result on.` : `The best cost fell from ${show(first)}, the first result, to ${show(last)} at the end.`;
-  return plot({title: 'Best cost', label: told, x, y: {name: `best cost${cost.unit ? ` [${cost.unit}]` : ''}`, show: value => text.significant(value, 4)},
-               series: [{name: 'best cost', points: best, is_step: true}], marks: cost.input ? [{y: cost.input, name: `input program, ${show(cost.input)}`}] : []});
+  const tick = value => value < 1e5 ? text.significant(value, 4) : text.count(value);
+  const y = {name: `best cost${cost.unit ? ` [${cost.unit}]` : ''}`, show: tick, log: last > 0 && first > 10 * last};
+  return plot({title: 'Best cost', label: told, x, y, series: [{name: 'best cost', points: best, is_step: true}],
+               marks: cost.input ? [{y: cost.input, name: `input program, ${show(cost.input)}`}] : []});
 }
 /** A rate holds from the point before to its own, so it is drawn from there. */
 function rate_plot(progress, x) {
