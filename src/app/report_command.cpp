@@ -3,6 +3,7 @@
 #include "espalier/analysis/report/report.hpp"
 #include "espalier/analysis/scaling/scaling.hpp"
 #include "espalier/base/error.hpp"
+#include "espalier/base/units.hpp"
 #include "espalier/config/load.hpp"
 #include "espalier/problems/problems.hpp"
 
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -47,9 +49,16 @@ std::vector<int> parse_nodes(std::string const& text) {
     return nodes;
 }
 
+/// `275,416.90 us`.
+std::string cost_text(double cost_us) {
+    auto const hundredths = static_cast<std::uint64_t>(std::llround(100 * cost_us));
+    return fmt::format("{}.{:02} us", base::grouped(hundredths / 100), hundredths % 100);
+}
+
 std::string title_of(Json const& result, std::size_t id) {
     auto title = std::to_string(id);
-    if (result.contains("cost_us")) title += fmt::format(": {:.2f} us", result["cost_us"].get<double>());
+    for (auto const* key : {"cost_us", "predicted_us"})
+        if (result.contains(key)) title += ": " + cost_text(result[key].get<double>());
     if (result.contains("kernels")) {
         auto const kernels = result["kernels"].get<int>();
         title += fmt::format(", {} kernel{}", kernels, kernels == 1 ? "" : "s");

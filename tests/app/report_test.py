@@ -21,12 +21,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
-from harness import DONE, FAILURE, INVALID_INPUT, PUBLISHED, Case
+from harness import DONE, FAILURE, INVALID_INPUT, PUBLISHED, USAGE, Case
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 SECTIONS = ["verdict", "results", "funnel", "progress", "efficiency", "strip", "where", "subtrees", "sizes", "scaling", "solver",
             "provenance", "reproduce"]
-KEY_CODES = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "Enter": 13, "+": 187, "-": 189}
+KEY_CODES = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "Enter": 13, "Escape": 27, "+": 187, "-": 189}
 
 
 class Browser:
@@ -238,6 +238,33 @@ class CountingPage(InBrowser):
         self.assertEqual(rows, ["0", "1", "2"])
         self.assertIn("3 ranks", self.browser.value("document.querySelector('.strip').getAttribute('aria-label')"))
 
+    def test_the_phases_are_those_of_the_trace_command(self):
+        expected = json.loads(self.espalier("trace", "run", "--by", "phase", "--format", "json").stdout)
+        shown = self.browser.value("""Array.from(document.querySelectorAll('#where-tables > .wide tbody tr'), row =>
+            [row.cells[0].textContent.replace(/ \\(.*\\)$/, ''), +row.cells[0].firstChild.dataset.level, +row.cells[3].dataset.value])""")
+        self.assertEqual([one[:2] for one in shown], [[one["name"], one["level"]] for one in expected])
+        for (_, _, mean), one in zip(shown, expected):
+            self.assertAlmostEqual(mean, one["mean"], delta=1e-3 * max(1, one["mean"]))
+        self.assertIn("nodes expanded (sampled)", self.browser.value("document.querySelector('#where').textContent"))
+
+    def test_sorting_by_phase_brings_the_levels_back(self):
+        names = lambda: self.browser.value("Array.from(document.querySelectorAll('#where-tables > .wide tbody tr'), row => row.cells[0].textContent)")
+        head = lambda column: f"#where-tables > .wide thead th:nth-child({column}) button"
+        before = names()
+        self.browser.click(head(4))
+        self.assertNotEqual(names(), before)
+        self.browser.click(head(1))
+        self.assertEqual(names(), before)
+
+    def test_a_short_run_has_its_nodes_over_time(self):
+        labels = self.browser.value("Array.from(document.querySelectorAll('#progress-plots svg[role=img]'), one => one.getAttribute('aria-label'))")
+        self.assertEqual(len(labels), 2, labels)
+        seconds = self.show()["total_seconds"]
+        rate = float(re.match(r"([\d.]+) [kM]? ?nodes a second over the whole run", labels[1])[1])
+        self.assertTrue(any(abs(rate * unit * seconds / PUBLISHED["T1"].nodes - 1) < 0.02 for unit in (1, 1e3, 1e6)), labels)
+        drawn = self.browser.value("Array.from(document.querySelectorAll('#progress-plots path.line.c0[d]'), one => one.getAttribute('d')).filter(one => /[LHV]/.test(one)).length")
+        self.assertGreaterEqual(drawn, 1)
+
     def test_keys_zoom_and_pan_the_strip(self):
         whole = self.range()
         self.assertEqual(whole[0], 0)
@@ -378,14 +405,55 @@ class ResultsPage(InBrowser):
         sizes = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.naturalWidth * one.naturalHeight)")
         self.assertEqual(len(sizes), 3)
         self.assertGreater(min(sizes), 1000)
-        before = self.browser.center("figure img")[3]
+        widths = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.clientWidth / one.naturalWidth)")
+        self.assertGreater(min(widths), 0.9, "their text can not be read")
+
+    def test_a_click_or_enter_opens_a_drawing_in_large(self):
+        self.browser.resize(390)
+        self.browser.settle()
+        small = self.browser.center("figure img")[2]
+        is_open = lambda: self.browser.value("document.querySelector('dialog').open")
+        self.assertFalse(is_open())
+
         self.browser.click("figure .picture")
-        self.assertGreater(self.browser.center("figure img")[3], before)
+        self.assertTrue(is_open())
+        self.assertGreater(self.browser.value("document.querySelector('dialog img').clientWidth"), small)
+        self.assertEqual(self.browser.value("document.querySelector('dialog .title').textContent"),
+                         self.browser.value("document.querySelector('figcaption').textContent"))
+        self.browser.press("Escape")
+        self.assertFalse(is_open())
+        self.assertEqual(self.browser.value("document.activeElement.className"), "picture")
+        self.browser.press("Enter")
+        self.assertTrue(is_open())
+        self.browser.click("dialog button")
+        self.assertFalse(is_open())
+        self.expect_quiet(self.browser, self.page)
+
+    def test_the_best_cost_is_a_curve_down_to_the_best_result(self):
+        label = self.browser.value("document.querySelector('#progress-plots svg[role=img]').getAttribute('aria-label')")
+        self.assertRegex(label, r"best cost (fell from .*, the first result, to|was) [\d.,]+ us")
+        self.assertIn(f"{self.show()['results'][0]['cost_us']:.4g} us", label)
+        self.assertRegex(self.browser.value("document.querySelector('#progress-plots path.line').getAttribute('d')"), r"^M[\d. ]+H")
+
+    def test_busy_threads_that_verify_have_the_colour_of_verify(self):
+        found = self.browser.value("""(() => { const canvas = document.querySelector('.strip canvas');
+            const pixels = canvas.getContext('2d').getImageData(0, 15, canvas.width, 44).data;
+            const hex = getComputedStyle(document.documentElement).getPropertyValue('--verify').trim();
+            const wanted = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+            let count = 0;
+            for (let i = 0; i < pixels.length; i += 4) count += wanted.every((one, c) => pixels[i + c] === one);
+            return count; })()""")
+        self.assertGreater(found, 100)
 
     def test_the_funnel_ends_with_what_was_verified(self):
         bars = self.browser.value("Array.from(document.querySelectorAll('#funnel-picture g'), one => Array.from(one.querySelectorAll('text'), part => part.textContent))")
         self.assertIn(["verified", "26"], bars)
         self.assertEqual(bars[0], ["states", f"{self.show()['nodes']:,}"])
+
+    def test_a_narrow_window_cuts_no_line_of_the_funnel_in_words(self):
+        self.browser.resize(390)
+        self.browser.settle()
+        self.assertEqual(self.browser.value("(() => { const one = document.querySelector('#funnel pre'); return [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]; })()"), [0, 0])
 
     def test_without_scripts_the_main_things_are_there(self):
         text = re.sub(r"<script.*?</script>", "", self.page.read_text(), flags=re.S)
@@ -417,6 +485,23 @@ class Parts(Reported):
 
         self.assertIn("There is no trace to show", text)
         self.assertIn(f"{PUBLISHED['T1'].nodes:,}", text)
+
+    def test_so_many_are_drawn(self):
+        self.searched(self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144"), threads=2)
+
+        for top in (0, 2):
+            self.assertEqual(self.report("-o", "page.html", "--top", str(top), "--nodes", "none").read_text().count("<figure>"), top)
+        self.expect_refused(self.espalier("report", "run", "--top", "-1"), "--top", "-1", code=USAGE)
+
+    def test_missing_shards_are_named(self):
+        self.searched(self.experiment("T1"), ranks=3)
+        for rank in (1, 2):
+            (self.folder / "run" / "trace" / "segment-001" / f"rank-{rank:06}.h5").unlink()
+        text = self.report("-o", "page.html").read_text()
+
+        self.assertIn("2 trace shards are missing", text)
+        for rank in (1, 2):
+            self.assertIn(f"rank-{rank:06}.h5</code>", text)
 
     def test_the_prediction_can_be_left_out(self):
         self.searched(self.experiment("T1"))

@@ -2,10 +2,14 @@
 
 #include "funnel.hpp"
 #include "html.hpp"
+#include "progress.hpp"
+
+#include "espalier/analysis/table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <variant>
 
 namespace espalier::analysis::report {
 namespace {
@@ -23,18 +27,29 @@ Json funnel_json(Contents const& contents) {
     return out;
 }
 
-Json progress_json(std::vector<base::ProgressRecord> const& records) {
+template <class T>
+Json known(std::optional<T> const& value) {
+    return value ? Json(*value) : Json();
+}
+
+Json progress_json(RunSummary const& summary) {
+    auto const points = progress_of(summary);
     auto const column = [&](auto member) {
         auto values = Json::array();
-        for (auto const& record : records) values.push_back(std::invoke(member, record));
+        for (auto const& point : points) values.push_back(std::invoke(member, point));
         return values;
     };
-    using Record = base::ProgressRecord;
-    auto const best = [](Record const& record) { return std::isfinite(record.best) ? Json(record.best) : Json(); };
-    return {{"seconds", column(&Record::elapsed_s)}, {"nodes", column(&Record::nodes)},
-            {"rate", column(&Record::nodes_per_s)},  {"best", column(best)},
-            {"results", column(&Record::results)},   {"queued", column(&Record::queued)},
-            {"idle", column(&Record::idle_threads)}};
+    using Point = ProgressPoint;
+    auto const first = first_result(points, summary.record);
+    return {{"seconds", column(&Point::seconds)},
+            {"nodes", column(&Point::nodes)},
+            {"rate", column(&Point::rate)},
+            {"mean_rate", column(&Point::mean_rate)},
+            {"results", column(&Point::results)},
+            {"best", column([](Point const& point) { return known(point.best); })},
+            {"queued", column([](Point const& point) { return known(point.queued); })},
+            {"idle", column([](Point const& point) { return known(point.idle_threads); })},
+            {"first", first ? Json{{"seconds", first->seconds}, {"cost", first->cost}} : Json()}};
 }
 
 Json cost_json(Contents const& contents) {
@@ -46,7 +61,6 @@ Json cost_json(Contents const& contents) {
 }
 
 Json efficiency_json(Efficiency const& e) {
-    auto const known = [](std::optional<double> const& value) { return value ? Json(*value) : Json(); };
     return {{"parallel", e.parallel},
             {"load_balance", e.load_balance},
             {"communication", e.communication},
@@ -63,40 +77,20 @@ Json efficiency_json(Efficiency const& e) {
             {"process_communication", e.process_communication},
             {"thread", e.thread},
             {"openmp_region", e.openmp_region},
-            {"serial_region", e.serial_region}};
+            {"serial_region", e.serial_region},
+            {"core_share", e.core_share}};
 }
 
-/// One quantity over all ranks. The mean is over threads: a rank counts as often as it has threads.
-Json where_row(std::string_view name, std::vector<RankTimes> const& ranks,
-               std::function<double(RankTimes const&)> const& value) {
-    auto const [least, most] = std::ranges::minmax_element(ranks, {}, value);
-    double sum = 0, threads = 0;
-    for (auto const& rank : ranks) {
-        sum += value(rank) * static_cast<double>(rank.threads.size());
-        threads += static_cast<double>(rank.threads.size());
-    }
-    return {{"name", name},
-            {"min", value(*least)},
-            {"min_rank", least->rank},
-            {"mean", sum / std::max(1.0, threads)},
-            {"max", value(*most)},
-            {"max_rank", most->rank}};
-}
-
-Json where_json(std::vector<RankTimes> const& ranks) {
+/// What `espalier trace RUN --by phase` prints.
+Json where_json(Analysis const& trace) {
+    auto const phases = table_by(trace, "phase", 0);
     auto out = Json::array();
-    if (ranks.empty()) return out;
-    out.push_back(where_row("useful (CPU)", ranks, [](auto const& rank) { return rank.useful(); }));
-    for (std::size_t i = 0; i < activity_names.size(); ++i)
-        out.push_back(
-            where_row(activity_names[i], ranks, [i](auto const& rank) { return rank.in(static_cast<Activity>(i)); }));
-    auto const own = [&](std::string_view name, double Communication::*time) {
-        out.push_back(where_row(name, ranks, [time](auto const& rank) { return rank.communication.*time; }));
-    };
-    own("sending (own thread)", &Communication::sending);
-    own("receiving (own thread)", &Communication::receiving);
-    own("committing (own thread)", &Communication::committing);
-    own("writing (own thread)", &Communication::writing);
+    for (auto const& row : phases.rows) {
+        Json phase;
+        for (std::size_t i = 0; i < row.size(); ++i)
+            std::visit([&](auto const& cell) { phase[phases.columns[i]] = cell; }, row[i]);
+        out.push_back(std::move(phase));
+    }
     return out;
 }
 
@@ -116,23 +110,6 @@ Json rank_row(RankTimes const& rank) {
     return row;
 }
 
-/// What a problem says of the time within `expand` is named `expand: ...` and counts twice.
-bool is_part(std::string const& name) { return name.starts_with("expand: "); }
-
-Json outcomes_json(std::vector<RankTimes> const& ranks) {
-    std::vector<std::pair<std::string, double>> sums;
-    for (auto const& rank : ranks)
-        for (auto const& outcome : rank.outcomes) {
-            auto at = std::ranges::find(sums, outcome.name, [](auto const& sum) { return sum.first; });
-            if (at == sums.end()) at = sums.insert(sums.end(), {outcome.name, 0});
-            at->second += 1e-9 * static_cast<double>(outcome.ns);
-        }
-    auto out = Json::array();
-    for (auto const& [name, seconds] : sums)
-        out.push_back({{"name", name}, {"seconds", seconds}, {"is_part", is_part(name)}});
-    return out;
-}
-
 /// A byte a share: 256 ranks x 512 bins x 4 kinds stay below a megabyte.
 std::string packed(std::vector<float> const& shares) {
     std::vector<std::uint8_t> bytes(shares.size());
@@ -140,6 +117,26 @@ std::string packed(std::vector<float> const& shares) {
         return static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0f, 1.0f)));
     });
     return base64(bytes);
+}
+
+int threads_of(Analysis const& trace, Timeline::Row const& row) {
+    std::size_t threads = 0;
+    for (auto const& rank : trace.ranks)
+        if (rank.rank >= row.first_rank && rank.rank <= row.last_rank) threads += rank.threads.size();
+    return static_cast<int>(threads);
+}
+
+/// How many threads of all ranks did it, bin by bin.
+Json threads_in(Analysis const& trace, std::vector<float> Timeline::Row::*shares) {
+    std::vector<double> sums(trace.timeline.busy.size());
+    for (auto const& row : trace.timeline.rows) {
+        auto const threads = threads_of(trace, row);
+        auto const& values = row.*shares;
+        for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i)
+            sums[i] += threads * static_cast<double>(values[i]);
+    }
+    for (auto& sum : sums) sum = std::round(1e4 * sum) / 1e4; // shorter in the file
+    return sums;
 }
 
 Json timeline_json(Analysis const& trace) {
@@ -155,7 +152,11 @@ Json timeline_json(Analysis const& trace) {
                         {"verify", packed(row.verify)},
                         {"wait", packed(row.wait)}});
     }
-    return {{"bin", trace.timeline.bin}, {"busy", trace.timeline.busy}, {"rows", rows}};
+    return {{"bin", trace.timeline.bin},
+            {"busy", trace.timeline.busy},
+            {"query", threads_in(trace, &Timeline::Row::query)},
+            {"verify", threads_in(trace, &Timeline::Row::verify)},
+            {"rows", rows}};
 }
 
 template <class T, class Row>
@@ -173,11 +174,11 @@ Json trace_json(Analysis const& trace) {
         {"threads", trace.threads()},
         {"all_ranks", trace.ranks.size()},
         {"efficiency", efficiency_json(trace.efficiency)},
-        {"where", where_json(trace.ranks)},
+        {"where", where_json(trace)},
+        {"useful", trace.useful()},
         {"ranks",
          rows_of(std::vector(trace.ranks.begin(), trace.ranks.begin() + static_cast<std::ptrdiff_t>(shown)), rank_row)},
         {"left_out_ranks", trace.ranks.size() - shown},
-        {"outcomes", outcomes_json(trace.ranks)},
         {"longest", rows_of(trace.longest,
                             [](Subtree const& s) {
                                 return Json{s.rank, s.thread, s.start, s.end, s.useful, s.chunks, s.nodes, s.depth};
@@ -203,7 +204,7 @@ std::string cost_unit(Json const& results) {
 
 Json data_of(Contents const& contents) {
     return {{"funnel", funnel_json(contents)},
-            {"progress", progress_json(contents.summary.record.progress)},
+            {"progress", progress_json(contents.summary)},
             {"cost", cost_json(contents)},
             {"trace", contents.trace != nullptr ? trace_json(*contents.trace) : Json()},
             {"trace_note", contents.trace_note.empty() ? "The run left no trace." : contents.trace_note},

@@ -10,6 +10,18 @@
 
 namespace espalier::analysis::report {
 
+namespace {
+
+/// `1e-09` -> `1e-9`.
+std::string short_exponent(std::string text) {
+    auto const sign = text.find('e') + 1;
+    auto const digits = std::min(text.find_first_not_of('0', sign + 1), text.size() - 1);
+    text.erase(sign + 1, digits - sign - 1);
+    return text[sign] == '+' ? text.erase(sign, 1) : text;
+}
+
+} // namespace
+
 std::string script_json(base::Json const& value) {
     auto const text = value.dump(-1, ' ', false, base::Json::error_handler_t::replace);
     std::string out;
@@ -55,6 +67,19 @@ std::string filled(std::string_view text, Parts const& parts) {
     }
 }
 
+std::string number_text(double value) {
+    auto const size = std::abs(value);
+    if (value == 0) return "0";
+    if (!std::isfinite(value)) return fmt::format("{}", value);
+    if (size < 1e-4 || size >= 1e15) return short_exponent(fmt::format("{:.4g}", value));
+    auto const decimals = std::max(1, 4 - static_cast<int>(std::floor(std::log10(size))));
+    auto const text = fmt::format("{:.{}f}", size, decimals);
+    auto const point = text.find('.');
+    auto fraction = text.substr(point);
+    fraction.resize(fraction.find_last_not_of("0.") + 1);
+    return (value < 0 ? "-" : "") + base::grouped(std::stoull(text.substr(0, point))) + fraction;
+}
+
 Cell cell_of(base::Json const& value) {
     if (value.is_null()) return {"", "", false};
     if (value.is_boolean()) return {value.get<bool>() ? "yes" : "no", "", false};
@@ -64,7 +89,7 @@ Cell cell_of(base::Json const& value) {
     }
     if (value.is_number()) {
         auto const number = value.get<double>();
-        return {fmt::format("{:.5g}", number), fmt::format("{}", number), true};
+        return {number_text(number), fmt::format("{}", number), true};
     }
     if (value.is_string()) return {escaped(value.get_ref<std::string const&>()), "", false};
     return {escaped(value.dump(-1, ' ', false, base::Json::error_handler_t::replace)), "", false};

@@ -24,6 +24,9 @@ using Parts = std::vector<std::pair<std::string_view, std::string>>;
 /// Puts the parts where the template says `{{name}}`. What is put in is not looked at again.
 [[nodiscard]] std::string filled(std::string_view text, Parts const& parts);
 
+/// For people: `275,416.9`, `36.594`, `1.2e-9`. Five digits, or all before the point and one after it.
+[[nodiscard]] std::string number_text(double value);
+
 /// A cell: what is shown, already escaped, and what it sorts by.
 struct Cell {
     std::string html;

@@ -24,12 +24,14 @@ bool fits_a_cell(Json const& value) {
     return !value.is_structured() || (value.is_array() && value.dump().size() <= matrix);
 }
 
-/// The keys of the first result. A program that stands there as text is not shown as a list as well.
+/// The keys of the first result. A program that stands there as text is not shown as a list as well; being long, it is
+/// last, so that costs are in sight.
 std::vector<std::string> columns_of(Json const& results) {
     std::vector<std::string> keys;
     auto const& first = results.front();
     for (auto const& [key, value] : first.items())
         if (fits_a_cell(value) && !(key == "program" && first.contains("text"))) keys.push_back(key);
+    std::ranges::stable_partition(keys, [](std::string const& key) { return key != "text"; });
     return keys;
 }
 
@@ -79,6 +81,17 @@ std::string drawing_html(Drawing const& drawing) {
     return out + "</figure>\n";
 }
 
+/// A block a line, so that one that is wrapped goes on set in.
+std::string lines_html(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        auto const end = std::min(text.find('\n'), text.size());
+        out += fmt::format("<span>{}</span>", escaped(text.substr(0, end)));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
 std::string why_empty(Contents const& contents) {
     if (contents.summary.record.info.is_counting)
         return "The problem counts the nodes of a tree; there are no results to list.";
@@ -107,7 +120,7 @@ std::string results_html(Contents const& contents) {
 std::string funnel_html(Contents const& contents) {
     if (!contents.funnel.empty())
         return fmt::format("<details open><summary>In words</summary><pre>{}</pre></details>\n",
-                           escaped(contents.funnel));
+                           lines_html(contents.funnel));
     auto const& record = contents.summary.record;
     if (record.info.counters.empty()) return {};
     std::string out = "<table><caption>Other counts</caption><tbody>\n";

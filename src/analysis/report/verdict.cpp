@@ -45,13 +45,19 @@ std::string_view level_of(double efficiency) {
     return efficiency >= 0.6 ? "fair" : "poor";
 }
 
-/// The part of the additive tree that costs most; nothing if hardly anything is lost.
-std::string largest_loss(Efficiency const& e) {
+/// The part of the additive tree that costs most; nothing if hardly anything is lost. A rank alone waits for nobody.
+std::string largest_loss(Analysis const& trace) {
+    auto const& e = trace.efficiency;
+    auto const is_alone = trace.ranks.size() < 2;
     std::array const losses{
         std::pair{1 - e.process_load_balance, "ranks that had less to do than others (process load balance)"},
         std::pair{1 - e.process_communication, "ranks that all waited for messages (process communication)"},
-        std::pair{1 - e.openmp_region, "threads that waited for or competed with others of their rank (OpenMP region)"},
-        std::pair{1 - e.serial_region, "threads that waited while results were committed or written (serial region)"}};
+        std::pair{1 - e.openmp_region, "threads that waited for others of their rank (OpenMP region)"},
+        std::pair{1 - e.serial_region,
+                  is_alone ? "time in which no thread had work, as when starting, committing and ending (serial region)"
+                           : "threads that waited while results were committed or written (serial region)"},
+        std::pair{e.parallel * (1 - e.core_share),
+                  "busy threads that had no core, because others used it (core share)"}};
     auto const most = std::ranges::max(losses, {}, [](auto const& loss) { return loss.first; });
     if (most.first < 0.01) return "Hardly anything was lost.";
     return fmt::format("The largest loss, {:.1f} %, is {}.", 100 * most.first, most.second);
@@ -76,7 +82,7 @@ std::string best_tile(Contents const& contents) {
     std::string more;
     if (contents.input.is_object() && contents.input.contains("cost_us") && best > 0)
         more = fmt::format("{:.2f}x as fast as the input (estimated)", contents.input["cost_us"].get<double>() / best);
-    return tile("Best cost", fmt::format("{:.5g}{}{}", best, unit.empty() ? "" : " ", unit), more);
+    return tile("Best cost", fmt::format("{}{}{}", number_text(best), unit.empty() ? "" : " ", unit), more);
 }
 
 std::string time_tile(store::RunRecord const& record) {
@@ -113,7 +119,21 @@ std::string efficiency_sentence(Contents const& contents) {
     if (contents.trace == nullptr) return "Its efficiency is not known: there is no trace to read.";
     auto const share = contents.trace->efficiency.parallel;
     return fmt::format("The threads did useful work {:.1f} % of the time ({}). {}", 100 * share, level_of(share),
-                       largest_loss(contents.trace->efficiency));
+                       largest_loss(*contents.trace));
+}
+
+/// A large run may miss thousands: ten are enough to find the others.
+std::string missing_html(std::vector<std::string> const& missing) {
+    constexpr std::size_t most = 10;
+    if (missing.empty()) return {};
+    auto const shown = std::min(missing.size(), most);
+    std::string names;
+    for (std::size_t i = 0; i < shown; ++i)
+        names += fmt::format("{}<code>{}</code>", i > 0 ? ", " : "", escaped(missing[i]));
+    if (missing.size() > shown) names += fmt::format(" and {} more", base::grouped(missing.size() - shown));
+    return fmt::format("<p class=\"note\">{} trace shard{} missing ({}): fetch from the ranks' own disks, or do "
+                       "without.</p>\n",
+                       base::grouped(missing.size()), missing.size() == 1 ? " is" : "s are", names);
 }
 
 } // namespace
@@ -122,12 +142,7 @@ std::string verdict_html(Contents const& contents) {
     auto out = tiles(contents);
     out += fmt::format("<p class=\"lead\">{} {}</p>\n", escaped(meaning(status_word(contents.summary))),
                        escaped(efficiency_sentence(contents)));
-    auto const& missing = contents.summary.missing;
-    if (!missing.empty())
-        out +=
-            fmt::format("<p class=\"note\">{} trace shard{} missing, first {}: fetch from the ranks' own disks, or do "
-                        "without.</p>\n",
-                        missing.size(), missing.size() == 1 ? " is" : "s are", escaped(missing.front()));
+    out += missing_html(contents.summary.missing);
     if (contents.trace == nullptr || contents.trace->hints.empty()) return out;
     out += "<h3>Hints</h3>\n<ul class=\"hints\">\n";
     for (auto const& hint : contents.trace->hints) out += fmt::format("<li>{}</li>\n", escaped(hint));

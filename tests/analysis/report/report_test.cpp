@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <regex>
 
 namespace espalier::analysis::report {
@@ -163,6 +164,14 @@ TEST_F(Page, the_funnel_is_drawn_from_the_problems_own_telling) {
     EXPECT_EQ(funnel[4]["is_kept"], true);
 }
 
+TEST_F(Page, every_line_of_the_funnel_in_words_is_wrapped_on_its_own) {
+    auto const words = section(page(full()), "funnel");
+
+    EXPECT_EQ(count(words, "<span>"), 6u);
+    EXPECT_THAT(
+        words, HasSubstr("<span>  nothing found so far: most of the 32,656 ops ended as &#39;shape&#39;</span></pre>"));
+}
+
 TEST_F(Page, without_one_the_funnel_has_nodes_reasons_and_results) {
     auto contents = full();
     contents.funnel.clear();
@@ -180,29 +189,144 @@ TEST_F(Page, without_one_the_funnel_has_nodes_reasons_and_results) {
 TEST_F(Page, progress_has_no_best_cost_before_the_first_result) {
     auto const progress = data(page(full()))["progress"];
 
-    EXPECT_TRUE(progress["best"][9].is_null());
-    EXPECT_EQ(progress["best"][10], 59.5);
-    EXPECT_EQ(progress["best"][29], 47.5);
+    EXPECT_TRUE(progress["best"][10].is_null());
+    EXPECT_EQ(progress["best"][11], 59.5);
+    EXPECT_EQ(progress["best"][30], 47.5);
+    EXPECT_EQ(progress["first"], Json({{"seconds", 0.33 * 10}, {"cost", 59.5}})); // the last record without any
     EXPECT_EQ(data(page(full()))["cost"]["input"], 59.5);
 }
 
-TEST_F(Page, where_the_time_went_names_the_extreme_ranks) {
-    auto const where = data(page(full()))["trace"]["where"][0];
+TEST_F(Page, progress_goes_from_the_start_to_the_end_of_the_run) {
+    auto const progress = data(page(full()))["progress"];
 
-    EXPECT_EQ(where["name"], "useful (CPU)");
-    EXPECT_DOUBLE_EQ(where["min"], 8.8);
-    EXPECT_EQ(where["min_rank"], 2);
-    EXPECT_DOUBLE_EQ(where["mean"], 8.9);
-    EXPECT_DOUBLE_EQ(where["max"], 9.0);
-    EXPECT_EQ(where["max_rank"], 0);
+    ASSERT_EQ(progress["seconds"].size(), 32u); // 30 records
+    EXPECT_EQ(progress["seconds"][0], 0);
+    EXPECT_EQ(progress["nodes"][0], 0);
+    EXPECT_EQ(progress["seconds"][31], 10);
+    EXPECT_EQ(progress["nodes"][31], 4130071);
+    EXPECT_EQ(progress["results"][31], 2);
+    EXPECT_EQ(progress["best"][31], 47.5);
+    EXPECT_TRUE(progress["queued"][31].is_null());
+    EXPECT_EQ(progress["queued"][30], 0);
 }
 
-TEST_F(Page, outcomes_are_summed_over_the_ranks) {
-    auto const outcomes = data(page(full()))["trace"]["outcomes"];
+TEST_F(Page, rates_are_nodes_by_seconds_whatever_the_records_say) {
+    auto const progress = data(page(full()))["progress"];
 
-    EXPECT_EQ(outcomes[0], Json({{"name", "expand"}, {"seconds", 18.0}, {"is_part", false}}));
-    EXPECT_EQ(outcomes[1], Json({{"name", "refuted"}, {"seconds", 6.0}, {"is_part", false}}));
-    EXPECT_EQ(outcomes[2], Json({{"name", "expand: shape"}, {"seconds", 3.0}, {"is_part", true}}));
+    EXPECT_NEAR(progress["rate"][30], 137'669 / 0.33, 1e-6);
+    EXPECT_NEAR(progress["mean_rate"][30], 137'669 / 0.33, 1e-6);
+    EXPECT_NEAR(progress["rate"][31], 1 / 0.1, 1e-6); // 4,130,071 - 30 x 137,669 nodes in the last 10 - 30 x 0.33 s
+    EXPECT_DOUBLE_EQ(progress["mean_rate"][31], 413'007.1);
+}
+
+TEST_F(Page, a_run_that_was_over_at_once_has_curves_as_well) {
+    summary_.record.progress.clear();
+    summary_.record.results.front().cost = 60; // the first that was found; the second is the best
+
+    auto const progress = data(page(full()))["progress"];
+
+    EXPECT_EQ(progress["seconds"], Json({0.0, 10.0}));
+    EXPECT_EQ(progress["nodes"], Json({0, 4130071}));
+    EXPECT_EQ(progress["best"], Json({nullptr, 59.5}));
+    EXPECT_EQ(progress["rate"][1], 413'007.1);
+    EXPECT_EQ(progress["first"], Json({{"seconds", 0.0}, {"cost", 60.0}}));
+}
+
+TEST_F(Page, time_goes_on_over_the_executions) {
+    auto& record = summary_.record;
+    record.executions.push_back(record.executions.front());
+    record.progress = {{.elapsed_s = 4, .nodes = 40}, {.elapsed_s = 8, .nodes = 80}, {.elapsed_s = 1, .nodes = 90}};
+    record.counts.nodes = 100;
+
+    auto const progress = data(page(full()))["progress"];
+
+    EXPECT_EQ(progress["seconds"], Json({0.0, 4.0, 8.0, 11.0, 20.0})); // 10 s each
+    EXPECT_EQ(progress["mean_rate"][4], 5.0);
+}
+
+TEST_F(Page, a_run_that_goes_on_has_no_end) {
+    summary_.is_live = true;
+    EXPECT_EQ(data(page(full()))["progress"]["seconds"].size(), 31u);
+
+    summary_.is_live = false;
+    summary_.record.stop_reason = "running"; // killed
+    EXPECT_EQ(data(page(full()))["progress"]["seconds"].size(), 31u);
+
+    summary_.record.progress.clear();
+    EXPECT_EQ(data(page(full()))["progress"]["seconds"].size(), 0u);
+}
+
+TEST_F(Page, numbers_are_for_people_and_sort_by_value) {
+    auto contents = full();
+    contents.results[0] = {
+        {"large", 275416.9184}, {"whole", 7.0}, {"small", 1.25e-9}, {"zero", 0.0}, {"minus", -1234.5}};
+    auto const results = section(page(contents), "results");
+
+    for (auto const* cell :
+         {"data-value=\"275416.9184\">275,416.9<", "data-value=\"7\">7<", "data-value=\"1.25e-09\">1.25e-9<",
+          "data-value=\"0\">0<", "data-value=\"-1234.5\">-1,234.5<"})
+        EXPECT_THAT(results, HasSubstr(cell));
+}
+
+TEST_F(Page, costs_stand_before_long_texts) {
+    auto contents = full();
+    contents.results[0] = {{"id", 1}, {"text", "(root, InsideGroup, AllReduce)"}, {"predicted_us", 7.5}};
+    auto const results = section(page(contents), "results");
+
+    EXPECT_LT(results.find("predicted us</th>"), results.find("text</th>"));
+}
+
+TEST_F(Page, up_to_ten_missing_shards_are_named) {
+    for (int i = 1; i <= 10; ++i) summary_.missing.push_back("shard" + std::to_string(i) + ".h5");
+    auto const ten = section(page(full()), "verdict");
+    summary_.missing.insert(summary_.missing.end(), {"shard11.h5", "shard<12>.h5"});
+    auto const twelve = section(page(full()), "verdict");
+
+    EXPECT_THAT(ten, HasSubstr("10 trace shards are missing (<code>shard1.h5</code>, <code>shard2.h5</code>"));
+    EXPECT_THAT(ten, HasSubstr("<code>shard10.h5</code>)"));
+    EXPECT_THAT(twelve, HasSubstr("<code>shard10.h5</code> and 2 more)"));
+    EXPECT_THAT(twelve, Not(HasSubstr("shard11")));
+}
+
+TEST_F(Page, a_rank_alone_does_not_wait_for_others) {
+    trace_ = samples::trace(1);
+    trace_.efficiency.process_communication = 0.5;
+    EXPECT_THAT(section(page(full()), "verdict"), HasSubstr("no thread had work"));
+
+    trace_ = samples::trace(2);
+    trace_.efficiency.process_communication = 0.5;
+    EXPECT_THAT(section(page(full()), "verdict"), HasSubstr("ranks that all waited for messages"));
+}
+
+/// A thread expands (9 - r / 10) - 1 s on rank r and queries 0.8 s. Of the sampled 8 s, 6 were of expanded nodes, of
+/// which 1 went into ops of the wrong shape.
+TEST_F(Page, sampled_times_are_shares_of_the_measured_time) {
+    auto const where = data(page(full()))["trace"]["where"];
+    auto const named = [&](std::string const& name) {
+        return *std::ranges::find(where, name, [](Json const& one) { return one["name"].get<std::string>(); });
+    };
+
+    EXPECT_EQ(where[0]["name"], "expand");
+    EXPECT_DOUBLE_EQ(where[0]["mean"], 7.9);
+    EXPECT_DOUBLE_EQ(where[0]["max"], 8.0);
+    EXPECT_EQ(where[0]["max_rank"], "rank 0");
+    EXPECT_EQ(where[0]["of"], "thread");
+    EXPECT_NEAR(named("nodes expanded")["mean"], 8.7 * 6 / 8, 1e-12);
+    EXPECT_EQ(named("nodes expanded")["level"], 1);
+    EXPECT_EQ(named("nodes expanded")["of"], "sample");
+    EXPECT_NEAR(named("refused: shape")["mean"], 8.7 * 1 / 8, 1e-12);
+    EXPECT_EQ(named("refused: shape")["level"], 2);
+    EXPECT_NEAR(named("pruned: refuted")["share"], 8.7 * 2 / 8 / 10, 1e-12);
+}
+
+TEST_F(Page, the_activities_of_busy_threads_are_told_apart) {
+    for (auto& row : trace_.timeline.rows) row.verify = {0.25f, 0}, row.query = {0, 0.5f};
+    trace_.timeline.busy = {6, 6};
+
+    auto const timeline = data(page(full()))["trace"]["timeline"];
+
+    EXPECT_EQ(timeline["verify"], Json({1.5, 0.0})); // 3 ranks of 2 threads
+    EXPECT_EQ(timeline["query"], Json({0.0, 3.0}));
 }
 
 /// RFC 4648, section 10, has "Zg==" for "f" and so on; here a share is a byte, 0x66 is "f".
@@ -230,7 +354,7 @@ TEST_F(Page, a_large_run_stays_a_small_file) {
     EXPECT_EQ(trace["all_ranks"], 4096);
     EXPECT_EQ(trace["ranks"].size(), 1024u);
     EXPECT_EQ(trace["left_out_ranks"], 3072);
-    EXPECT_EQ(trace["where"][0]["max_rank"], 0);
+    EXPECT_EQ(trace["where"][0]["max_rank"], "rank 0");
     EXPECT_LT(html.size(), 2u << 20);
 }
 

@@ -98,10 +98,10 @@ function draw_series(one, class_name, x, y, at) {
 function plot(options) {
   const {x, y, series, marks = []} = options;
   const picture = svg('svg', {role: 'img', 'aria-label': options.label});
-  const host = html('div', {class: 'plot'}, html('h3', {}, options.title), series.length > 1 ? legend_of(series) : null, picture);
+  const host = html('div', {class: 'plot'}, html('h3', {}, options.title), picture, series.length > 1 ? legend_of(series) : null);
   redrawn(() => {
     const [width, height] = [Math.max(260, Math.floor(host.clientWidth)), 240];
-    const box = {left: 62, right: width - 14, top: 24, bottom: height - 40};
+    const box = {left: 62, right: width - 20, top: 24, bottom: height - 40};
     box.wide = box.right - box.left;
     box.high = box.bottom - box.top;
     const all = series.flatMap(one => one.points);

@@ -66,15 +66,30 @@ function offer_copies() {
     block.append(button);
   }
 }
-function enlarge_drawings() {
-  for (const image of document.querySelectorAll('figure img')) {
-    const figure = image.closest('figure');
-    const button = html('button', {type: 'button', class: 'picture', 'aria-pressed': 'false', title: 'Full size'});
+/** One window over the page for all drawings; the browser gives it Escape, keeps the focus in it and puts it back. */
+function offer_enlarged() {
+  const images = document.querySelectorAll('figure img');
+  if (images.length === 0) return;
+  const title = html('p', {class: 'title', id: 'large-title'});
+  const close = html('button', {type: 'button'}, 'Close');
+  const stage = html('div', {class: 'stage', tabindex: '0', role: 'region', 'aria-labelledby': 'large-title'});
+  const large = html('dialog', {id: 'large', 'aria-labelledby': 'large-title'}, html('div', {class: 'tools'}, title, close), stage);
+  document.body.append(large);
+  close.addEventListener('click', () => large.close());
+  large.addEventListener('click', event => { if (event.target === large) large.close(); });
+  for (const image of images) {
+    const caption = image.closest('figure').querySelector('figcaption').textContent;
+    const button = html('button', {type: 'button', class: 'picture', title: 'Click or Enter: in large', 'aria-haspopup': 'dialog'});
     image.replaceWith(button);
     button.append(image);
     button.addEventListener('click', () => {
-      const is_full = figure.classList.toggle('full');
-      button.setAttribute('aria-pressed', String(is_full));
+      title.textContent = caption;
+      const copied = image.cloneNode();
+      stage.replaceChildren(copied);
+      large.showModal();
+      const fit = Math.min(stage.clientWidth / image.naturalWidth, stage.clientHeight / image.naturalHeight);
+      copied.width = Math.floor(image.naturalWidth * Math.max(1, Math.min(2, fit)));
+      stage.focus();
     });
   }
 }
@@ -91,7 +106,7 @@ with_trace('solver-plots', draw_solver);
 for (const host of document.querySelectorAll('.plots')) host.style.setProperty('--columns', host.querySelectorAll(':scope > :not(.all)').length || 1);
 document.querySelectorAll('table.sortable').forEach(made => { if (!made.querySelector('th button')) make_sortable(made); });
 offer_copies();
-enlarge_drawings();
+offer_enlarged();
 choose_colours(document.getElementById('theme'));
 
 let pending = 0;

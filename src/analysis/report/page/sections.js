@@ -31,31 +31,48 @@ function draw_funnel(steps) {
   });
 }
 
+/** What is known: the first result, then the points at which the best one changed, and the end. */
+function best_curve(progress) {
+  const found = progress.seconds.map((time, i) => [time, progress.best[i]]).filter(one => one[1] !== null);
+  const changes = found.filter((one, i) => i === 0 || i === found.length - 1 || one[1] !== found[i - 1][1]);
+  return progress.first && changes.length > 0 ? [[progress.first.seconds, progress.first.cost], ...changes] : changes;
+}
+function best_plot(progress, cost, x) {
+  const best = best_curve(progress);
+  if (best.length === 0) return empty(cost.is_counting ? 'The problem counts nodes and has no cost: here are its nodes over time.' : 'No result was found, so there is no best cost: here are the nodes over time.');
+  const show = value => `${text.significant(value, 4)}${cost.unit ? ` ${cost.unit}` : ''}`;
+  const [first, last] = [best[0][1], best[best.length - 1][1]];
+  const told = first === last ? `The best cost was ${show(last)} from the first result on.` : `The best cost fell from ${show(first)}, the first result, to ${show(last)} at the end.`;
+  const tick = value => value < 1e5 ? text.significant(value, 4) : text.count(value);
+  const y = {name: `best cost${cost.unit ? ` [${cost.unit}]` : ''}`, show: tick, log: last > 0 && first > 10 * last};
+  return plot({title: 'Best cost', label: told, x, y, series: [{name: 'best cost', points: best, is_step: true}],
+               marks: cost.input ? [{y: cost.input, name: `input program, ${show(cost.input)}`}] : []});
+}
+/** A rate holds from the point before to its own, so it is drawn from there. */
+function rate_plot(progress, x) {
+  const {seconds, rate, mean_rate} = progress;
+  const last = seconds.length - 1;
+  const between = seconds.map((time, i) => [time, rate[Math.min(i + 1, last)]]);
+  const mean = seconds.map((time, i) => [time, mean_rate[i]]).slice(1);
+  return plot({title: 'Nodes per second', label: `${text.count(mean_rate[last])} nodes a second over the whole run.`, x, y: {name: 'nodes per second', show: text.count, from: 0},
+               series: [{name: 'mean so far', points: mean}, {name: 'since the point before', points: between, is_step: true, has_dots: false}]});
+}
 function draw_progress(progress, cost) {
   const host = place('progress-plots');
   const times = progress.seconds;
-  if (times.length === 0) return void host.append(empty('The run left no records of progress: it was over before the first one was due.'));
-  const along = values => times.map((time, i) => [time, values[i]]);
-  const time_axis = {name: 'time', show: text.seconds, log: times[times.length - 1] > 100 * times[0]};
-  if (!time_axis.log) time_axis.from = 0;
-  const found = along(progress.best).filter(one => one[1] !== null);
-  const best = found.filter((one, i) => i === 0 || i === found.length - 1 || one[1] !== found[i - 1][1]);
-  if (best.length > 0) {
-    const show = value => `${text.significant(value, 4)}${cost.unit ? ` ${cost.unit}` : ''}`;
-    const [first, last] = [best[0], best[best.length - 1]];
-    host.append(plot({title: 'Best cost', label: `The best cost fell from ${show(first[1])} after ${text.seconds(first[0])} to ${show(last[1])} at the end.`,
-                      x: time_axis, y: {name: `best cost${cost.unit ? ` [${cost.unit}]` : ''}`, show: value => text.significant(value, 4)},
-                      series: [{name: 'best cost', points: best, is_step: true}],
-                      marks: cost.input ? [{y: cost.input, name: `input program, ${show(cost.input)}`}] : []}));
-  } else host.append(empty(cost.is_counting ? 'The problem counts nodes and has no cost: here are its nodes over time.' : 'No result was found, so there is no best cost: here are the nodes over time.'));
+  if (times.length === 0) return void host.append(empty('The run left no records of progress and has not ended: there is nothing to draw yet.'));
   const last = times.length - 1;
-  host.append(plot({title: 'Nodes', label: `${text.count(progress.nodes[last])} nodes after ${text.seconds(times[last])}.`, x: time_axis,
-                    y: {name: 'nodes', show: text.count, log: true}, series: [{name: 'nodes', points: along(progress.nodes)}]}),
-              plot({title: 'Nodes per second', label: `${text.count(progress.rate[last])} nodes a second over the whole run.`, x: time_axis,
-                    y: {name: 'nodes per second, mean so far', show: text.count, from: 0}, series: [{name: 'nodes per second', points: along(progress.rate)}]}),
-              alternative('Records of progress', [seconds_column('time'), count_column('nodes'), {name: 'nodes/s', number: true, show: text.count},
-                {name: 'best', number: true, show: value => text.significant(value, 6)}, count_column('results'), count_column('queued'), count_column('idle threads')],
-                times.map((time, i) => [time, progress.nodes[i], progress.rate[i], progress.best[i], progress.results[i], progress.queued[i], progress.idle[i]])));
+  const x = {name: 'time', show: text.seconds, log: times[last] > 100 * times[1]};
+  if (!x.log) x.from = 0;
+  host.append(best_plot(progress, cost, x),
+              plot({title: 'Nodes', label: `${text.count(progress.nodes[last])} nodes after ${text.seconds(times[last])}.`, x, y: {name: 'nodes', show: text.count, from: 0},
+                    series: [{name: 'nodes', points: times.map((time, i) => [time, progress.nodes[i]])}]}),
+              rate_plot(progress, x));
+  if (progress.first) host.append(...notes(['Results carry no time of their own: the curve of the best cost begins with the first one, drawn at the last point without any, and falls where a better one was known.']));
+  const rate_column = name => ({name, number: true, show: text.count});
+  host.append(alternative('Points of the curves', [seconds_column('time'), count_column('nodes'), rate_column('nodes/s since the point before'), rate_column('nodes/s mean so far'),
+    {name: 'best', number: true, show: value => text.significant(value, 6)}, count_column('results'), count_column('queued'), count_column('idle threads')],
+    times.map((time, i) => [time, ...['nodes', 'rate', 'mean_rate', 'best', 'results', 'queued', 'idle'].map(name => progress[name][i])])));
 }
 
 /** A row is [depth, name, efficiency, time lost as a share]; null: not known. */
@@ -85,19 +102,24 @@ function draw_efficiency(trace) {
     tree('As a sum', 'What each loses is the sum of what those below it lose.', [top, [1, 'Process', e.process, 1 - e.process],
       [2, 'Load balance', e.process_load_balance, 1 - e.process_load_balance], [2, 'Communication', e.process_communication, 1 - e.process_communication],
       [1, 'Thread', e.thread, 1 - e.thread], [2, 'OpenMP region', e.openmp_region, 1 - e.openmp_region], [2, 'Serial region', e.serial_region, 1 - e.serial_region]], capacity)),
-    html('p', {class: 'note'}, `POP’s metrics. Time lost is summed over all threads, which had ${text.seconds(capacity)} together.`), ...notes(trace.remarks));
+    html('p', {class: 'note'}, `POP’s metrics. Time lost is summed over all threads, which had ${text.seconds(capacity)} together. While they were busy they had a core ${text.percent(trace.efficiency.core_share)} of the time (core share).`), ...notes(trace.remarks));
 }
 
+/** Phases as `espalier trace RUN --by phase` has them. The first column sorts by their order, which brings the levels back. */
+function phases_table(trace) {
+  const name = i => {
+    const {name, level, of} = trace.where[i];
+    const more = of === 'sample' ? ' (sampled)' : of === 'communicating thread' ? ' (communicating thread)' : name === 'query' ? ' (Z3)' : '';
+    return html('span', {'data-level': level, style: `padding-left: ${1.2 * level}rem`}, name, more);
+  };
+  return table('Seconds a thread', [{name: 'phase', show: name}, percent_column('of runtime'), seconds_column('min'), seconds_column('mean'), seconds_column('max'), {name: 'longest on'}],
+    trace.where.map((one, i) => [i, one.share, one.min, one.mean, one.max, one.max_rank]));
+}
 function draw_where(trace) {
   const host = place('where-tables');
-  const rank = {name: 'rank', number: true};
-  host.append(table('Seconds a thread, by rank', [{name: 'what'}, seconds_column('min'), rank, seconds_column('average'), percent_column('of runtime'), seconds_column('max'), rank],
-    trace.where.map(one => [one.name, one.min, one.min_rank, one.mean, one.mean / trace.runtime, one.max, one.max_rank])));
-  const sum = trace.outcomes.reduce((all, one) => all + (one.is_part ? 0 : one.seconds), 0);
-  host.append(html('h3', {}, 'By outcome'));
-  if (sum > 0) host.append(table('Time on nodes by what became of them: a sample, all threads, the whole run', [{name: 'outcome'}, seconds_column('time'), percent_column('share')],
-    trace.outcomes.filter(one => one.seconds > 0).map(one => [one.name, one.seconds, one.seconds / sum])));
-  else host.append(empty('The trace holds no times by outcome.'));
+  const useful = trace.useful / Math.max(1, trace.threads);
+  host.append(phases_table(trace), html('p', {class: 'note'}, 'What is set in is part of the line above it. Sampled: what became of the nodes is measured on some of them, and the measured time is divided in that proportion.',
+    trace.where.some(one => one.of === 'sum') ? ' “expand and query” are the two lines above it together.' : '', ` Of all this ${text.seconds(useful)} a thread were useful: CPU time on nodes.`));
   const columns = [count_column('rank'), {name: 'host'}, count_column('threads'), ...['useful', 'expand', 'query', 'verify', 'wait', 'other', 'sending', 'receiving', 'writing'].map(seconds_column), count_column('chunks'), count_column('nodes')];
   host.append(html('details', {}, html('summary', {}, `All ranks (${text.grouped(trace.ranks.length)})`), trace.left_out_ranks > 0 ? html('p', {class: 'note'}, `${text.plural(trace.left_out_ranks, 'more rank')} left out: espalier trace RUN --by rank --top 0 has all.`) : null,
                    table('A line a rank', columns, trace.ranks, {is_long: trace.ranks.length > 16})));

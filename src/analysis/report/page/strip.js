@@ -122,24 +122,18 @@ class Strip {
     if (this.drag) this.paint_band(context);
     if (this.cursor) this.paint_cursor(context);
   }
+  /** Threads over time: activities are stacked in the order, and with the colours, that they have in the rows. */
   paint_busy(context) {
     const [top, tall] = [14, this.box.top - 28];
     const most = this.trace.threads;
-    const bin = this.trace.timeline.bin;
     context.save();
     context.beginPath();
     context.rect(this.box.left, 0, this.wide, this.box.top);
     context.clip();
-    context.fillStyle = this.colour('expand');
-    context.beginPath();
-    context.moveTo(this.x_at(this.start), top + tall);
-    for (let i = 0; i < this.bins; ++i) {
-      const y = top + tall * (1 - Math.min(1, this.trace.timeline.busy[i] / most));
-      context.lineTo(this.x_at(this.start + i * bin), y);
-      context.lineTo(this.x_at(this.start + (i + 1) * bin), y);
+    for (const kind of ['verify', 'query', 'expand']) {     // the highest first, the others over it
+      context.fillStyle = this.colour(kind);
+      this.paint_area(context, top + tall, bin => tall * Math.min(1, this.stacked(bin)[kind] / most));
     }
-    context.lineTo(this.x_at(this.end), top + tall);
-    context.fill();
     context.restore();
     context.strokeStyle = this.colour('line');
     context.strokeRect(this.box.left + 0.5, top + 0.5, this.wide - 1, tall);
@@ -147,6 +141,24 @@ class Strip {
     context.textAlign = 'right';
     context.fillText(`${text.grouped(most)} busy`, this.box.left - 7, top + 9);
     context.fillText('0', this.box.left - 7, top + tall);
+  }
+  paint_area(context, bottom, high) {
+    const bin = this.trace.timeline.bin;
+    context.beginPath();
+    context.moveTo(this.x_at(this.start), bottom);
+    for (let i = 0; i < this.bins; ++i) {
+      const y = bottom - high(i);
+      context.lineTo(this.x_at(this.start + i * bin), y);
+      context.lineTo(this.x_at(this.start + (i + 1) * bin), y);
+    }
+    context.lineTo(this.x_at(this.end), bottom);
+    context.fill();
+  }
+  /** Threads up to and including each activity. */
+  stacked(bin) {
+    const {busy, query, verify} = this.trace.timeline;
+    const without = Math.max(0, busy[bin] - verify[bin]);
+    return {expand: Math.max(0, without - query[bin]), query: without, verify: busy[bin]};
   }
   paint_rows(context) {
     const span = this.end - this.start;
@@ -194,6 +206,12 @@ class Strip {
     context.lineWidth = 1;
   }
 
+  busy_text(bin) {
+    const upto = this.stacked(bin);
+    const parts = [['expand', upto.expand], ['query', upto.query - upto.expand], ['verify', upto.verify - upto.query]];
+    const told = parts.map(([kind, threads]) => `${kind} ${text.significant(Math.max(0, threads), 2)}`).join(', ');
+    return `${text.significant(upto.verify)} of ${text.plural(this.trace.threads, 'thread')} busy: ${told}`;
+  }
   /** Rank, time and shares of the cell under the cursor. */
   point(row, time, is_spoken) {
     this.cursor = {row, time};
@@ -202,7 +220,7 @@ class Strip {
     const from = this.start + bin * this.trace.timeline.bin;
     const title = `${text.ranks(one.first, one.last)}${one.host ? ` on ${one.host}` : ''}, ${text.seconds(from)} to ${text.seconds(from + this.trace.timeline.bin)}`;
     const shares = shares_of(one, bin).map((share, i) => `${kinds[i]} ${Math.round(100 * share)} %`).join(', ');
-    this.tip.replaceChildren(html('p', {}, html('strong', {}, title)), html('p', {}, shares), html('p', {}, `${text.significant(this.trace.timeline.busy[bin])} of ${text.plural(this.trace.threads, 'thread')} busy`));
+    this.tip.replaceChildren(html('p', {}, html('strong', {}, title)), html('p', {}, shares), html('p', {}, this.busy_text(bin)));
     this.tip.hidden = false;
     const x = this.x_at(time);
     this.tip.style.left = `${Math.max(4, x > this.width / 2 ? x - this.tip.offsetWidth - 14 : x + 14)}px`;

@@ -5,9 +5,12 @@ const text = {
     const size = Math.abs(value);
     if (size >= 1e9 || size < 1e-4) return value.toExponential(digits - 1).replace('e+', 'e');
     const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-    return value.toFixed(Math.min(decimals, 12)).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+    const [whole, fraction = ''] = value.toFixed(Math.min(decimals, 12)).split('.');
+    const rest = fraction.replace(/0+$/, '');
+    return text.thousands(whole) + (rest ? `.${rest}` : '');
   },
-  grouped(value) { return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ','); },
+  thousands(digits) { return digits.replace(/\B(?=(\d{3})+$)/g, ','); },
+  grouped(value) { return text.thousands(String(Math.round(value))); },
   count(value) {
     if (value < 1e4) return text.significant(value, 4);
     const [unit, name] = value < 1e6 ? [1e3, 'k'] : value < 1e9 ? [1e6, 'M'] : value < 1e12 ? [1e9, 'G'] : [1e12, 'T'];
