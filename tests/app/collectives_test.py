@@ -56,7 +56,8 @@ class Measured(Placements):
             medians = {program["id"]: program["choice"]["median_us"] for program in size["programs"]}
             self.assertEqual(medians[chosen], min(medians.values()))
             reported = [program["id"] for program in size["programs"] if "report" in program]
-            self.assertEqual(reported, [chosen])
+            self.assertIn(chosen, reported)
+            self.assertLessEqual(set(size["chosen"]["ties"]), set(reported) - {chosen})
 
     def test_a_winner_is_never_within_the_noise(self):
         report = self.collectives("run", "--top", "2", *SIZES, "--json").json

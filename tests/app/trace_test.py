@@ -136,6 +136,9 @@ class BadInput(TraceCase):
         self.refused(run, "--execution", "4", words=("no execution 4",))
         self.refused(words=("name one run folder",), code=USAGE)
         self.refused(run, "--columns", "name", words=("--by",), code=USAGE)
+        self.refused(run, "-o", "file.txt", words=("--export",), code=USAGE)
+        self.refused(run, "--by", "rank", "--export", "csv", "-o", "file.csv", words=("--by",), code=USAGE)
+        self.refused("--compare", run, run, "--export", "csv", "-o", "file.csv", words=("--compare",), code=USAGE)
 
     def test_a_newer_schema_is_refused_and_a_newer_shard_left_out(self):
         run = self.run_of("run", ranks=2)
@@ -161,6 +164,21 @@ class BadInput(TraceCase):
 
     def has_events(self, run: Path) -> bool:
         return self.espalier("trace", run, "--format", "json").code == DONE
+
+    def test_a_run_that_was_killed_early_is_analysed(self):
+        job = self.search(self.experiment("T3", granularity=8 * harness.GRANULARITY), "--set", "cluster.commit=10min")
+        job.until_searching()
+        run = self.folder / "run"
+        job.until(lambda: self.has_events(run), "events on disk, long before the first commit")
+        job.kill_everything()
+        found = self.analysed(run)
+        self.assertTrue(any("was killed" in remark for remark in found["remarks"]), found["remarks"])
+        self.assertGreater(found["nodes"], 0)
+
+    def test_a_comparison_without_a_shard_says_nothing_of_speed(self):
+        a, b = self.run_of("a", ranks=2), self.run_of("b", ranks=2)
+        (b / "trace" / "segment-001" / "rank-000001.h5").unlink()
+        self.refused("--compare", a, b, "--fail-below", "0.1", words=("rank-000001.h5", "without --fail-below"))
 
     def test_a_resumed_run_is_told_by_execution(self):
         yaml = self.experiment("T1", granularity=5)

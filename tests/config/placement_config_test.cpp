@@ -49,6 +49,8 @@ TEST(PlacementConfig, a_reduction_names_axes_that_are_there_and_brings_enough) {
     EXPECT_THAT(with("{axes: [data], payload: 15B}"), HasSubstr("a payload of 15B for a group of 16 devices"));
     EXPECT_THAT(with("{axes: [data, data]}"), HasSubstr("twice"));
     EXPECT_THAT(with("{axes: []}"), HasSubstr("names no axis"));
+    EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {data: 64, model: 1}\n  reductions: [{axes: [model]}]\n")),
+                HasSubstr("groups of one device"));
 }
 
 TEST(PlacementConfig, levels_have_names_of_their_own) {

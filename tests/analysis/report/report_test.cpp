@@ -290,7 +290,7 @@ TEST_F(Page, up_to_ten_missing_shards_are_named) {
 
 TEST_F(Page, a_rank_alone_does_not_wait_for_others) {
     trace_ = samples::trace(1);
-    trace_.efficiency.process_communication = 0.5;
+    trace_.efficiency.serial_region = 0.5;
     EXPECT_THAT(section(page(full()), "verdict"), HasSubstr("no thread had work"));
 
     trace_ = samples::trace(2);
