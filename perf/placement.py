@@ -40,7 +40,7 @@ def measure(folder: Path, rounds: int = 3) -> dict:
     found = {}
     with tempfile.TemporaryDirectory() as scratch:
         for name, levels, steps in (("two levels, 64 devices, 5 steps", TWO, 5), ("three levels, 32 devices, 5 steps", THREE, 5),
-                                    ("three levels, 32 devices, 6 steps", THREE, 6), ("four levels, 64 devices, 5 steps", FOUR, 5)):
+                                    ("three levels, 32 devices, 6 steps", THREE, 6), ("four levels, 64 devices, 5 steps", FOUR, 5), ("four levels, 64 devices, 6 steps", FOUR, 6)):
             yaml = Path(scratch) / "experiment.yaml"
             yaml.write_text(experiment(levels, steps))
             runs = {threads: [] for threads in (1, 2)}
@@ -57,7 +57,8 @@ def measure(folder: Path, rounds: int = 3) -> dict:
 def bars(found: dict) -> list[Bar]:
     return [Bar("placement: two levels, 64 devices, 5 steps, CPU time", found["two levels, 64 devices, 5 steps"]["cpu_s"], 0.2, is_most=True, unit="s"),
             Bar("placement: three levels, 32 devices, 5 steps, CPU time", found["three levels, 32 devices, 5 steps"]["cpu_s"], 1, is_most=True, unit="s"),
-            Bar("placement: four levels, 2 threads", found["four levels, 64 devices, 5 steps"]["speed_up"], 1.7)]
+            Bar("placement: four levels, 5 steps, 2 threads", found["four levels, 64 devices, 5 steps"]["speed_up"], 1.7),
+            Bar("placement: four levels, 6 steps, 2 threads", found["four levels, 64 devices, 6 steps"]["speed_up"], 1.7)]
 
 
 def main() -> None:

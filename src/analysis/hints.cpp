@@ -115,8 +115,7 @@ void hint_solver(Analysis const& a, Hints& hints) {
     double queries = 0;
     for (auto const& rank : a.ranks) queries += static_cast<double>(rank.threads.size()) * rank.in(Activity::query);
     if (queries > 0.5 * a.busy())
-        hints.push_back(fmt::format("{} of the busy time went to the solver: problem.prune: native asks it only where "
-                                    "the native test does not know",
+        hints.push_back(fmt::format("{} of the busy time went to the solver: problem.prune: native does without it",
                                     percent(queries / a.busy())));
     if (a.contention.size() < 2 || a.contention.front().threads != 1) return;
     auto const mean = [](Contention const& row) { return row.cpu_seconds / static_cast<double>(row.queries); };

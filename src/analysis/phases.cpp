@@ -30,12 +30,20 @@ std::int64_t time_of(RankTimes const& rank, std::string const& name) {
     return 0;
 }
 
+std::int64_t sum_of(RankTimes const& rank, bool of_parts) {
+    std::int64_t sum = 0;
+    for (auto const& outcome : rank.outcomes) sum += is_part(outcome.name) == of_parts ? outcome.ns : 0;
+    return sum;
+}
+
 /// Outcomes are of the whole run and sampled: they say in which proportion the time of `expand` went into them. Parts
-/// of expanding are sampled once more.
+/// of expanding are sampled once more, and divide its share among them.
 double share(RankTimes const& rank, std::string const& name) {
-    std::int64_t outcomes = 0;
-    for (auto const& outcome : rank.outcomes) outcomes += is_part(outcome.name) ? 0 : outcome.ns;
-    return outcomes > 0 ? static_cast<double>(time_of(rank, name)) / static_cast<double>(outcomes) : 0;
+    auto const quotient = [](std::int64_t a, std::int64_t b) {
+        return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
+    };
+    if (!is_part(name)) return quotient(time_of(rank, name), sum_of(rank, false));
+    return quotient(time_of(rank, "expand"), sum_of(rank, false)) * quotient(time_of(rank, name), sum_of(rank, true));
 }
 
 std::string outcome_text(std::string const& name) {

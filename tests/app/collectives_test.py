@@ -136,6 +136,14 @@ class Calibrated(Placements):
         self.assertEqual(self.espalier("check", experiment).code, DONE, experiment.read_text())
         self.assertEqual([file.name for file in self.folder.glob("*.tmp")], [])
 
+    def test_every_collective_of_a_level_is_fitted(self):
+        told = self.collectives("--calibrate", "-o", "hardware.yaml", "--size", "64B..4KiB", "--repeats", "6", "--json", ranks=2).json
+
+        (level,) = told["levels"]
+        self.assertEqual((level["name"], level["size"]), ("core", 2))
+        self.assertEqual(set(level["fits"]), {"point-to-point", "AllReduce", "Reduce", "ReduceScatter", "AllGather", "Broadcast"})
+        self.assertTrue(all(fit["alone"]["latency_us"] >= 0 for fit in level["fits"].values()))
+
     def test_one_rank_a_missing_folder_and_no_file_are_refused(self):
         self.expect_refused(self.espalier("collectives", "--calibrate", "-o", "hardware.yaml"), "mpiexec")
         self.expect_refused(self.collectives("--calibrate", "-o", "nowhere/hardware.yaml", ranks=2), "nowhere")

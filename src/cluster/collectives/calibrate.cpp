@@ -143,6 +143,21 @@ private:
     std::vector<std::byte> data_, scratch_;
 };
 
+base::Json to_json(Line const& line) {
+    return {{"latency_us", 1e6 * line.latency},
+            {"bytes_per_s", line.seconds_a_byte > 0 ? base::Json(1 / line.seconds_a_byte) : base::Json()}};
+}
+base::Json levels_json(Calibration const& found) {
+    auto levels = base::Json::array();
+    for (auto const& level : found.levels) {
+        base::Json kinds;
+        for (auto const& kind : level.kinds)
+            kinds[kind.name] = {{"alone", to_json(kind.alone)}, {"at_once", to_json(kind.together)}};
+        levels.push_back({{"name", level.name}, {"size", level.size}, {"fits", kinds}});
+    }
+    return levels;
+}
+
 /// Complete or not at all: written beside the file, then renamed.
 void write(fs::path const& file, std::string const& text) {
     auto const beside = fs::path(fmt::format("{}.{}.tmp", file.string(), getpid()));
@@ -188,7 +203,8 @@ int calibrate(std::filesystem::path const& file, std::function<Options()> const&
         auto const text = to_yaml(found);
         write(file, text);
         if (options.json)
-            fmt::print("{}\n", base::Json{{"file", file.string()}, {"yaml", text}}.dump(2));
+            fmt::print("{}\n",
+                       base::Json{{"file", file.string()}, {"yaml", text}, {"levels", levels_json(found)}}.dump(2));
         else
             fmt::print("{}written to {}\n", text, file.string());
         return 0;

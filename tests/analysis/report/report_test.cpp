@@ -299,7 +299,7 @@ TEST_F(Page, a_rank_alone_does_not_wait_for_others) {
 }
 
 /// A thread expands (9 - r / 10) - 1 s on rank r and queries 0.8 s. Of the sampled 8 s, 6 were of expanded nodes, of
-/// which 1 went into ops of the wrong shape.
+/// which 1 of 6 went into ops of the wrong shape.
 TEST_F(Page, sampled_times_are_shares_of_the_measured_time) {
     auto const where = data(page(full()))["trace"]["where"];
     auto const named = [&](std::string const& name) {

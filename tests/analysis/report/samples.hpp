@@ -66,7 +66,10 @@ inline Analysis trace(int ranks, std::size_t bins = 512) {
         for (int t = 1; t <= 2; ++t)
             rank.threads.push_back({.thread = t, .in = {useful - 1, 0.8, 0.2, 9.5 - useful, 0.5}, .useful = useful});
         rank.communication = {.sending = 0.01 * r, .receiving = 0.02, .committing = 0.03, .writing = 0.04};
-        rank.outcomes = {{"expand", 6'000'000'000}, {"refuted", 2'000'000'000}, {"expand: shape", 1'000'000'000}};
+        rank.outcomes = {{"expand", 6'000'000'000},
+                         {"refuted", 2'000'000'000},
+                         {"expand: shape", 1'000'000'000},
+                         {"expand: ops kept", 5 * 1'000'000'000}};
         a.ranks.push_back(std::move(rank));
     }
     a.efficiency = {.parallel = 0.84,
