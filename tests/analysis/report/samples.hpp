@@ -69,7 +69,7 @@ inline Analysis trace(int ranks, std::size_t bins = 512) {
         rank.outcomes = {{"expand", 6'000'000'000},
                          {"refuted", 2'000'000'000},
                          {"expand: shape", 1'000'000'000},
-                         {"expand: ops kept", 5 * 1'000'000'000}};
+                         {"expand: ops kept", 5'000'000'000}};
         a.ranks.push_back(std::move(rank));
     }
     a.efficiency = {.parallel = 0.84,
