@@ -65,14 +65,18 @@ void Agent::dispatch(base::Rank from, Message const& message, std::int64_t now_n
     throw base::SystemError("rank {} sent a message to a role that rank {} does not have", from.value, self_.value);
 }
 
+/// From the threads upwards: what a worker says now may be news of its group, and those of the whole run. The other way
+/// round a group of one rank would keep its last commit until something else woke it.
 void Agent::tick(std::int64_t now_ns) {
-    if (top_hub_) top_hub_->tick(now_ns);
-    if (hub_) hub_->tick(now_ns);
-    if (uplink_) {
+    worker_->tick(now_ns);
+    deliver(now_ns);
+    if (uplink_) { // before the group feeds its own: what others have been promised is not eaten up here
         uplink_->set_cpu_seconds(hub_->cpu_seconds());
         uplink_->tick(now_ns);
+        deliver(now_ns);
     }
-    worker_->tick(now_ns);
+    if (hub_) hub_->tick(now_ns);
+    if (top_hub_) top_hub_->tick(now_ns);
     deliver(now_ns);
 }
 

@@ -10,9 +10,18 @@ namespace espalier::cluster {
 
 using base::Rank;
 
+namespace {
+
+QueueOrder order_of(search::ProblemInfo const& info, BatchPolicy const& policy) {
+    if (info.has_priority) return QueueOrder::priority;
+    return policy.is_balancing() ? QueueOrder::depth : QueueOrder::arrival;
+}
+
+} // namespace
+
 Hub::Hub(search::ProblemInfo info, Options options, std::int64_t now_ns)
     : info_(std::move(info)), options_(std::move(options)), policy_(options_.policy),
-      queue_(info_.has_priority), done_{.counts = search::zero_counts(info_)}, now_ns_(now_ns) {
+      queue_(order_of(info_, policy_)), done_{.counts = search::zero_counts(info_)}, now_ns_(now_ns) {
     for (auto const& [rank, ranks] : options_.members) {
         index_[rank.value] = members_.size();
         members_.push_back({.rank = rank, .ranks = ranks, .heard_ns = now_ns, .sent_ns = now_ns});
@@ -31,7 +40,6 @@ void Hub::on_message(Rank from, Message const& message, std::int64_t now_ns) {
     now_ns_ = now_ns;
     offer_incumbent(message.header.incumbent);
     std::visit([&](auto const& body) { receive(*member, body, now_ns); }, message.body);
-    serve(now_ns);
 }
 
 void Hub::tick(std::int64_t now_ns) {

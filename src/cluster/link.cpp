@@ -6,6 +6,12 @@
 
 namespace espalier::cluster {
 
+namespace {
+
+constexpr std::int64_t chunk_ns = 1'000'000; ///< for about so long a thread works before it shows what it has
+
+} // namespace
+
 using search::PoolStatus;
 using search::StopReason;
 
@@ -33,18 +39,20 @@ void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
     epoch_ = welcome.epoch;
     received_ = 0;
     owed_ = 0;
-    has_told_dry_ = false;
     auto const status = pool_.status();
+    has_told_dry_ = status.is_dry; // the pulse says it, and there is nothing to commit
     committed_nodes_ = status.nodes;
     committed_results_ = status.results;
     send_pulse(status, false, now_ns);
 }
 
-void Link::receive(Batch const& batch, std::int64_t) {
+void Link::receive(Batch const& batch, std::int64_t now_ns) {
     if (batch.epoch != epoch_) return;
+    fed_ns_ = now_ns;
     received_ = batch.number;
     budget_ns_ = batch.budget_ns;
     told_hunger_ = Hunger::none;
+    is_thought_poor_ = false;
     has_told_dry_ = false;
     pool_.add(batch.roots);
 }
@@ -85,12 +93,13 @@ void Link::answer_orders(PoolStatus const& status, std::int64_t now_ns) {
         has_stopped_ = true;
         return commit(0, now_ns);
     }
-    if (owed_ > 0 && status.spare > 0) return commit(owed_, now_ns);
+    if (owed_ > 0 && pool_.is_ready_to_give()) return commit(owed_, now_ns);
     if (owes_commit_) return commit(0, now_ns);
     if (owed_ == 0) return;
     pool_.prepare_to_give();
     auto const patience_ns = std::max<std::int64_t>(budget_ns_ / 4, 2'000'000);
-    if (status.unfinished > 1 && now_ns - owed_since_ns_ < patience_ns) return;
+    if (!status.is_dry && now_ns - owed_since_ns_ < patience_ns) return; // even one node may soon be many
+    if (status.spare > 0) return commit(owed_, now_ns);
     owed_ = 0;
     send_pulse(status, true, now_ns);
 }
@@ -107,12 +116,26 @@ void Link::report(PoolStatus const& status, std::int64_t now_ns) {
         return commit(0, now_ns);
     auto const interval = std::min(budget_ns_, options_.lease_ns / 4);
     if (wants_pulse_ || now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) ||
-        hunger(status) > told_hunger_)
+        is_news_of_hunger(status, now_ns) || is_recovered(status, now_ns))
         send_pulse(status, false, now_ns);
 }
 
+/// A batch is given the time of a chunk to unfold before anybody hears that it was not enough.
+bool Link::is_news_of_hunger(PoolStatus const& status, std::int64_t now_ns) {
+    auto const is_hungrier = hunger(status) > told_hunger_;
+    is_waiting_ = is_hungrier && !status.is_dry && now_ns < fed_ns_ + chunk_ns;
+    return is_hungrier && !is_waiting_;
+}
+
+/// The hub takes this pool for poor, and would not ask it before its next pulse, but nodes have come up meanwhile. Told
+/// at once, and then not much more often than pulses are due, because a pool with a few nodes changes all the time.
+bool Link::is_recovered(PoolStatus const& status, std::int64_t now_ns) const {
+    return is_thought_poor_ && status.spare > 0 && hunger(status) != Hunger::idle &&
+           now_ns >= recovered_ns_ + budget_ns_ / 4;
+}
+
 Hunger Link::hunger(PoolStatus const& status) const {
-    if (status.spare == 0 && status.idle_threads > 0) return Hunger::idle;
+    if (static_cast<std::uint64_t>(status.idle_threads) > status.spare) return Hunger::idle;
     return status.unfinished < 2 * static_cast<std::uint64_t>(status.threads) ? Hunger::low : Hunger::none;
 }
 
@@ -135,10 +158,16 @@ Pulse Link::pulse(PoolStatus const& status, std::int64_t now_ns) const {
 void Link::send_pulse(PoolStatus const& status, bool has_declined, std::int64_t now_ns) {
     auto message = pulse(status, now_ns);
     message.has_declined = has_declined;
-    told_hunger_ = message.hunger;
+    if (is_recovered(status, now_ns)) recovered_ns_ = now_ns;
+    remember(message);
     pulse_ns_ = now_ns;
     wants_pulse_ = false;
     send(message);
+}
+
+void Link::remember(Pulse const& told) {
+    told_hunger_ = told.hunger;
+    is_thought_poor_ = told.hunger == Hunger::idle || told.has_declined;
 }
 
 /// The pool's ledgers, all of them, in one message. Status is read after the harvest, so that nothing it says is older.
@@ -154,7 +183,7 @@ void Link::commit(std::size_t give, std::int64_t now_ns) {
     auto const status = pool_.status();
     message.pulse = pulse(status, now_ns);
     message.pulse.has_declined = give > 0 && harvest.given.empty();
-    told_hunger_ = message.pulse.hunger;
+    remember(message.pulse);
     pulse_ns_ = commit_ns_ = now_ns;
     owes_commit_ = false;
     if (give > 0) owed_ = 0;
@@ -164,7 +193,9 @@ void Link::commit(std::size_t give, std::int64_t now_ns) {
 std::int64_t Link::next_wake_ns() const {
     if (owed_ > 0 || owes_commit_) return pulse_ns_;
     if (has_told_dry_) return pulse_ns_ + options_.lease_ns / 4; // until a batch comes
-    return std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
+    auto const due_ns =
+        std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
+    return is_waiting_ ? std::min(due_ns, fed_ns_ + chunk_ns) : due_ns;
 }
 
 void Link::relieve(std::int64_t now_ns) {

@@ -4,10 +4,15 @@
 
 namespace espalier::cluster {
 
+double NodeQueue::key(search::PackedNode const& node) const {
+    if (order_ == QueueOrder::priority) return node.priority;
+    return order_ == QueueOrder::depth ? node.depth : 0;
+}
+
 void NodeQueue::push(search::PackedNode node) {
-    if (!has_priority_) return in_order_.push_back(std::move(node));
-    auto const priority = node.priority;
-    by_priority_.emplace(priority, std::move(node));
+    auto const place = key(node);
+    by_key_[place].push_back(std::move(node));
+    ++size_;
 }
 
 void NodeQueue::push(search::PackedNodes nodes) {
@@ -16,26 +21,22 @@ void NodeQueue::push(search::PackedNodes nodes) {
 
 search::PackedNodes NodeQueue::pop(std::size_t most) {
     search::PackedNodes popped;
-    for (auto n = std::min(most, size()); n > 0; --n) {
-        if (has_priority_) {
-            popped.push_back(std::move(by_priority_.begin()->second));
-            by_priority_.erase(by_priority_.begin());
-        } else {
-            popped.push_back(std::move(in_order_.front()));
-            in_order_.pop_front();
-        }
+    for (auto n = std::min(most, size()); n > 0; --n, --size_) {
+        auto const first = by_key_.begin();
+        popped.push_back(std::move(first->second.front()));
+        first->second.pop_front();
+        if (first->second.empty()) by_key_.erase(first);
     }
     return popped;
 }
 
 void NodeQueue::copy_to(search::PackedNodes& out) const {
-    out.insert(out.end(), in_order_.begin(), in_order_.end());
-    for (auto const& [priority, node] : by_priority_) out.push_back(node);
+    for (auto const& [key, nodes] : by_key_) out.insert(out.end(), nodes.begin(), nodes.end());
 }
 
 void NodeQueue::clear() {
-    in_order_.clear();
-    by_priority_.clear();
+    by_key_.clear();
+    size_ = 0;
 }
 
 } // namespace espalier::cluster

@@ -24,7 +24,10 @@ search::PackedNodes nodes(int n) {
 struct HubTest : testing::Test {
     HubTest() : hub(info(), {.members = {{Rank{0}}, {Rank{1}}}, .lease_ns = second}, 0) {}
 
-    void say(int rank, Body body, std::int64_t now = 0) { hub.on_message(Rank{rank}, {{}, std::move(body)}, now); }
+    void say(int rank, Body body, std::int64_t now = 0) {
+        hub.on_message(Rank{rank}, {{}, std::move(body)}, now);
+        hub.tick(now);
+    }
     void hello(int rank, std::int64_t now = 0) { say(rank, Hello{.threads = 1}, now); }
     Commit commit(std::uint32_t epoch, std::uint64_t received, std::uint64_t done, search::PackedNodes kept,
                   search::PackedNodes given = {}) {
@@ -158,6 +161,51 @@ TEST_F(HubTest, a_member_with_nothing_to_give_is_left_alone_for_a_while) {
     EXPECT_TRUE(said_to<Order>(0).empty());
     hub.tick(10'000'000);
     EXPECT_EQ(said_to<Order>(0).size(), 1u);
+}
+
+TEST_F(HubTest, a_member_that_was_long_silent_is_asked_while_somebody_has_nothing) {
+    hello(0);
+    hello(1);
+    say(0, Pulse{.epoch = 1, .unfinished = 1, .threads = 1, .hunger = Hunger::low});
+    say(1, Pulse{.epoch = 1, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle});
+    ASSERT_TRUE(said_to<Order>(0).empty());
+
+    auto const wake_ns = hub.next_wake_ns();
+    hub.tick(wake_ns);
+
+    EXPECT_LE(wake_ns, 20'000'000);
+    EXPECT_EQ(said_to<Order>(0).size(), 1u);
+}
+
+TEST_F(HubTest, a_member_that_is_short_itself_gives_what_its_threads_do_not_need_to_one_that_has_nothing) {
+    hello(0);
+    hello(1);
+    say(1, Pulse{.epoch = 1, .threads = 4, .idle_threads = 4, .hunger = Hunger::idle});
+    say(0, Pulse{.epoch = 1, .unfinished = 4, .threads = 4, .hunger = Hunger::low});
+    ASSERT_TRUE(said_to<Order>(0).empty());
+
+    say(0, Pulse{.epoch = 1, .unfinished = 6, .spare = 2, .threads = 4, .hunger = Hunger::low});
+
+    EXPECT_EQ(said_to<Order>(0).size(), 1u);
+}
+
+TEST_F(HubTest, asked_from_above_it_asks_every_rich_member_and_is_ready_when_they_have_answered) {
+    hello(0);
+    hello(1);
+    say(0, commit(1, 0, 0, nodes(30), nodes(2)));
+    say(1, commit(1, 0, 0, nodes(30)));
+    (void)hub.take_outgoing();
+    EXPECT_FALSE(hub.is_ready_to_give());
+
+    hub.prepare_to_give();
+    int orders = 0;
+    for (auto const& outgoing : hub.take_outgoing()) orders += std::holds_alternative<Order>(outgoing.message.body);
+    EXPECT_EQ(orders, 2);
+    say(0, commit(1, 0, 0, nodes(29), nodes(1)));
+    EXPECT_FALSE(hub.is_ready_to_give());
+    say(1, commit(1, 0, 0, nodes(29), nodes(1)));
+
+    EXPECT_TRUE(hub.is_ready_to_give());
 }
 
 TEST_F(HubTest, it_is_dry_when_neither_queue_nor_lease_holds_anything) {

@@ -16,6 +16,16 @@ TEST(BatchPolicy, a_batch_leaves_enough_for_everybody_else) {
     EXPECT_EQ(policy.batch_size(1'000'000, 4), 64u);
 }
 
+TEST(BatchPolicy, who_is_soon_back_gets_twice_as_much_up_to_a_subtree_for_every_idle_thread) {
+    BatchPolicy const policy({.min_budget_ns = 5'000'000});
+
+    EXPECT_EQ(policy.next_portion(/*last=*/1, /*since_ns=*/1'000'000, /*idle_threads=*/64), 2u);
+    EXPECT_EQ(policy.next_portion(48, 1'000'000, 64), 64u);
+    EXPECT_EQ(policy.next_portion(48, 50'000'000, 64), 24u);
+    EXPECT_EQ(policy.next_portion(1, 1'000'000, 1), 1u);
+    EXPECT_EQ(policy.next_portion(1, 50'000'000, 0), 1u);
+}
+
 TEST(BatchPolicy, a_starving_cluster_gets_shorter_budgets) {
     BatchPolicy const policy({.budget_ns = 200'000'000});
 
@@ -48,19 +58,35 @@ TEST(Layout, a_few_ranks_report_to_rank_0) {
     EXPECT_EQ(layout.members(base::Rank{0}).size(), 4u);
 }
 
-TEST(Layout, many_ranks_form_groups_of_consecutive_ranks) {
+TEST(Layout, many_ranks_form_even_groups_of_consecutive_ranks) {
     Layout const layout{.ranks = 450, .group = 200};
 
-    EXPECT_EQ(layout.hub_of(base::Rank{399}), base::Rank{200});
-    EXPECT_TRUE(layout.is_leader(base::Rank{400}));
+    EXPECT_EQ(layout.hub_of(base::Rank{299}), base::Rank{150});
+    EXPECT_TRUE(layout.is_leader(base::Rank{300}));
     ASSERT_EQ(layout.groups().size(), 3u);
-    EXPECT_EQ(layout.groups()[2].ranks, 50);
-    EXPECT_EQ(layout.members(base::Rank{400}).size(), 50u);
+    EXPECT_EQ(layout.groups()[2].ranks, 150);
+    EXPECT_EQ(layout.members(base::Rank{300}).size(), 150u);
 }
 
-TEST(NodeQueue, without_priorities_the_first_in_is_the_first_out) {
-    NodeQueue queue(false);
-    queue.push({{.depth = 1}, {.depth = 2}, {.depth = 3}});
+TEST(Layout, every_rank_is_in_one_group_and_group_sizes_differ_by_one_at_most) {
+    for (int ranks = 1; ranks < 60; ++ranks) {
+        Layout const layout{.ranks = ranks, .group = 7};
+        int next = 0;
+        for (auto const& [leader, size] : layout.groups()) {
+            EXPECT_EQ(leader.value, next);
+            EXPECT_EQ(layout.members(leader).size(), static_cast<std::size_t>(size));
+            EXPECT_LE(size, 7);
+            EXPECT_LE(layout.groups()[0].ranks, size + 1);
+            EXPECT_LE(size, layout.groups()[0].ranks + 1);
+            next += size;
+        }
+        EXPECT_EQ(next, ranks);
+    }
+}
+
+TEST(NodeQueue, in_order_of_arrival_the_first_in_is_the_first_out) {
+    NodeQueue queue(QueueOrder::arrival);
+    queue.push({{.depth = 1}, {.depth = 3}, {.depth = 2}});
 
     auto const popped = queue.pop(2);
 
@@ -69,8 +95,21 @@ TEST(NodeQueue, without_priorities_the_first_in_is_the_first_out) {
     EXPECT_EQ(queue.size(), 1u);
 }
 
+TEST(NodeQueue, in_order_of_depth_the_shallowest_comes_first_and_equals_as_they_came) {
+    NodeQueue queue(QueueOrder::depth);
+    queue.push({{.depth = 3}, {.depth = 1, .origin = 7}, {.depth = 2}, {.depth = 1, .origin = 8}});
+
+    auto const popped = queue.pop(3);
+
+    ASSERT_EQ(popped.size(), 3u);
+    EXPECT_EQ(popped[0].origin, 7u);
+    EXPECT_EQ(popped[1].origin, 8u);
+    EXPECT_EQ(popped[2].depth, 2);
+    EXPECT_EQ(queue.size(), 1u);
+}
+
 TEST(NodeQueue, with_priorities_the_smallest_comes_first) {
-    NodeQueue queue(true);
+    NodeQueue queue(QueueOrder::priority);
     queue.push({{.priority = 3}, {.priority = 1}, {.priority = 2}});
 
     auto const popped = queue.pop(5);

@@ -94,6 +94,40 @@ TEST(Simulation, two_hundred_ranks_in_groups_count_exactly_and_share_the_work) {
     EXPECT_GT(report.efficiency, 0.8);
 }
 
+TEST(Simulation, a_rank_more_than_a_group_holds_costs_next_to_nothing) {
+    Spread const tree({.expected_size = 20'000, .kind = Spread::Kind::geometric});
+    auto const makespan = [&](int n) {
+        auto options = ranks(n);
+        options.cluster.group = 20;
+        return simulate(*search::erase(tree), options).makespan_ns;
+    };
+    auto const one_group = makespan(20);
+
+    for (auto const n : {21, 22, 40, 41}) EXPECT_LT(makespan(n), one_group * 11 / 10) << n;
+}
+
+TEST(Simulation, a_group_of_one_rank_ends_with_the_others) {
+    Spread const tree({.expected_size = 300});
+    auto options = ranks(3);
+    options.cluster.group = 1;
+
+    auto const report = simulate(*search::erase(tree), options);
+
+    EXPECT_EQ(report.state.counts.nodes, tree.count().nodes);
+    EXPECT_LT(report.makespan_ns, 1 * second); // not a quarter of a lease later
+}
+
+TEST(Simulation, ranks_of_many_threads_share_a_short_search) {
+    Spread const tree({.expected_size = 4'000, .kind = Spread::Kind::geometric});
+    auto const makespan = [&](int n) {
+        auto options = ranks(n);
+        options.threads = 16;
+        return simulate(*search::erase(tree), options).makespan_ns;
+    };
+
+    EXPECT_LT(makespan(4), makespan(1) * 6 / 10);
+}
+
 TEST(Simulation, hybrid_beats_static_on_an_unbalanced_tree) {
     Spread const tree({.seed = base::Seed{2}, .expected_size = 50'000});
     auto options = ranks(8);

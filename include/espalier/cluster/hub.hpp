@@ -4,8 +4,10 @@
 #include "espalier/cluster/node_queue.hpp"
 #include "espalier/cluster/policy.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,17 +38,19 @@ public:
     };
     Hub(search::ProblemInfo info, Options options, std::int64_t now_ns);
 
+    /// Takes the news; tick acts on them, once for all that have come.
     void on_message(base::Rank from, Message const& message, std::int64_t now_ns);
     void tick(std::int64_t now_ns);
     /// When tick has something to do at the latest.
-    [[nodiscard]] std::int64_t next_wake_ns() const { return next_check_ns_; }
+    [[nodiscard]] std::int64_t next_wake_ns() const { return std::min(next_check_ns_, next_ask_ns_); }
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
 
     /// search::Pool, as the hub above sees it.
     void add(search::PackedNodes const& nodes) override;
     [[nodiscard]] search::PoolStatus status() const override;
     [[nodiscard]] search::Harvest harvest(std::size_t most) override;
-    void prepare_to_give() override { is_asked_to_give_ = true; }
+    void prepare_to_give() override;
+    [[nodiscard]] bool is_ready_to_give() const override;
     void prepare_to_stop() override { order_stop(); }
     [[nodiscard]] bool is_ready_to_stop() const override { return is_stopped(); }
     void drop_all() override;
@@ -80,6 +84,7 @@ public:
     [[nodiscard]] std::vector<std::string> hosts() const;
 
 private:
+    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
     enum class State : std::uint8_t { awaited, active, lost, gone };
     struct SentBatch {
         std::uint64_t number;
@@ -97,6 +102,8 @@ private:
         std::uint64_t batches = 0;
         Pulse pulse; ///< the last one
         Hunger hunger = Hunger::none;
+        std::size_t portion = 1;          ///< subtrees it got when it was idle last
+        std::int64_t fed_ns = 0;          ///< then
         bool is_asked = false;            ///< to give, and has not answered yet
         std::int64_t barren_until_ns = 0; ///< had nothing to give; not asked before this time
         std::int64_t barren_ns = 0;
@@ -120,8 +127,14 @@ private:
     void serve(std::int64_t now_ns);
     void deal(std::int64_t now_ns);
     void feed_hungry(std::int64_t now_ns);
+    [[nodiscard]] std::vector<Member*> hungry_members(Hunger hunger);
     void recall(std::int64_t now_ns);
+    void gather(std::int64_t now_ns);
+    void ask(Member& member, std::size_t amount, std::int64_t now_ns);
+    [[nodiscard]] std::int64_t may_give_ns(Member const& member) const;
     [[nodiscard]] static std::uint64_t wealth(Member const& member);
+    [[nodiscard]] std::size_t without(std::vector<Member*> const& hungry) const;
+    [[nodiscard]] std::size_t portion(Member const& member, std::int64_t now_ns) const;
     void send_batch(Member& member, std::size_t size, std::int64_t now_ns);
     void send(Member& member, Body body, std::int64_t now_ns);
     [[nodiscard]] Order order(Member const& member, OrderKind kind) const;
@@ -141,11 +154,13 @@ private:
     std::uint64_t total_results_ = 0;
     std::size_t hungry_ = 0;
     bool is_asked_to_give_ = false;
+    std::int64_t gathered_ns_ = std::numeric_limits<std::int64_t>::min() / 2;
     bool is_stopping_ = false;
     search::StopReason asked_to_stop_ = search::StopReason::complete;
     std::string error_;
     std::int64_t now_ns_ = 0;
     std::int64_t next_check_ns_ = 0;
+    std::int64_t next_ask_ns_ = never; ///< when a member that declined may be asked again, while somebody waits
     std::vector<Outgoing> outgoing_;
 };
 

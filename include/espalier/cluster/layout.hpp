@@ -7,14 +7,16 @@
 namespace espalier::cluster {
 
 /// Who reports to whom: one hub for everybody, or one for each group of consecutive ranks and a top one above them.
-/// Rank 0 has the top hub; the first rank of a group has the group's.
+/// Rank 0 has the top hub; the first rank of a group has the group's. No group has more than `group` ranks, and their
+/// sizes differ by at most one: the top hub treats them alike.
 struct Layout {
     int ranks = 1;
     int group = 200;
 
     [[nodiscard]] bool is_flat() const { return ranks <= group; }
     [[nodiscard]] base::Rank hub_of(base::Rank rank) const {
-        return is_flat() ? base::Rank{0} : base::Rank{rank.value / group * group};
+        auto const at = (std::int64_t{rank.value} + 1) * group_count() - 1;
+        return first_of(static_cast<int>(at / ranks));
     }
     [[nodiscard]] bool is_leader(base::Rank rank) const { return hub_of(rank) == rank; }
     /// Members of the hub that the rank leads.
@@ -27,8 +29,15 @@ struct Layout {
     /// Members of the top hub when there are groups.
     [[nodiscard]] std::vector<MemberInfo> groups() const {
         std::vector<MemberInfo> groups;
-        for (int r = 0; r < ranks; r += group) groups.push_back({base::Rank{r}, std::min(group, ranks - r)});
+        for (int g = 0; g < group_count(); ++g)
+            groups.push_back({first_of(g), first_of(g + 1).value - first_of(g).value});
         return groups;
+    }
+
+private:
+    [[nodiscard]] int group_count() const { return (ranks + group - 1) / group; }
+    [[nodiscard]] base::Rank first_of(int number) const {
+        return base::Rank{static_cast<std::int32_t>(std::int64_t{ranks} * number / group_count())};
     }
 };
 

@@ -62,6 +62,9 @@ private:
     void report(search::PoolStatus const& status, std::int64_t now_ns);
     [[nodiscard]] Hunger hunger(search::PoolStatus const& status) const;
     [[nodiscard]] Pulse pulse(search::PoolStatus const& status, std::int64_t now_ns) const;
+    [[nodiscard]] bool is_news_of_hunger(search::PoolStatus const& status, std::int64_t now_ns);
+    [[nodiscard]] bool is_recovered(search::PoolStatus const& status, std::int64_t now_ns) const;
+    void remember(Pulse const& told);
     void send_pulse(search::PoolStatus const& status, bool has_declined, std::int64_t now_ns);
     void commit(std::size_t give, std::int64_t now_ns);
     void send(Body body);
@@ -79,6 +82,8 @@ private:
     std::uint64_t committed_nodes_ = 0; ///< PoolStatus::nodes at the last commit
     std::uint64_t committed_results_ = 0;
     Hunger told_hunger_ = Hunger::none; ///< since the last batch
+    std::int64_t fed_ns_ = 0;           ///< when it came
+    bool is_waiting_ = false;           ///< for it to unfold
     std::size_t owed_ = 0;              ///< nodes the hub asked for
     std::int64_t owed_since_ns_ = 0;
     bool owes_commit_ = false;
@@ -86,6 +91,8 @@ private:
     bool is_stopping_ = false;
     bool has_stopped_ = false;
     bool has_told_dry_ = false;
+    bool is_thought_poor_ = false;  ///< the last pulse said that there is nothing to give
+    std::int64_t recovered_ns_ = 0; ///< when a pulse last took that back
     search::StopReason asks_to_stop_ = search::StopReason::complete;
     std::string error_;
     double cpu_seconds_ = 0;

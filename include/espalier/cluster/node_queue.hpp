@@ -2,17 +2,24 @@
 
 #include "espalier/search/types.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <map>
 
 namespace espalier::cluster {
 
-/// Subtrees that nobody works on: first in first out, or the most promising first if the problem has priorities.
+enum class QueueOrder : std::uint8_t {
+    arrival,  ///< first in, first out
+    depth,    ///< the shallowest first, which have the largest subtrees: work spreads with the fewest messages
+    priority, ///< the most promising first, for problems that have priorities
+};
+
+/// Subtrees that nobody works on, in an order; equals leave in the order of their arrival.
 class NodeQueue {
 public:
-    explicit NodeQueue(bool has_priority) : has_priority_(has_priority) {}
+    explicit NodeQueue(QueueOrder order) : order_(order) {}
 
-    [[nodiscard]] std::size_t size() const { return has_priority_ ? by_priority_.size() : in_order_.size(); }
+    [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size() == 0; }
     void push(search::PackedNode node);
     void push(search::PackedNodes nodes);
@@ -21,9 +28,11 @@ public:
     void clear();
 
 private:
-    bool has_priority_;
-    std::deque<search::PackedNode> in_order_;
-    std::multimap<double, search::PackedNode> by_priority_;
+    [[nodiscard]] double key(search::PackedNode const& node) const;
+
+    QueueOrder order_;
+    std::map<double, std::deque<search::PackedNode>> by_key_; ///< no list is empty
+    std::size_t size_ = 0;
 };
 
 } // namespace espalier::cluster

@@ -26,6 +26,13 @@ public:
     [[nodiscard]] std::size_t batch_size(std::size_t queued, std::size_t members) const {
         return std::clamp<std::size_t>(queued / (2 * std::max<std::size_t>(members, 1)), 1, options_.max_batch);
     }
+    /// Subtrees for a member that is idle again so long after it got `last`: twice as many if that is soon, else half.
+    /// Subtrees may be huge, so it begins with one; but small ones, one by one, cost a message each, and a rank of many
+    /// threads would never have enough of them.
+    [[nodiscard]] std::size_t next_portion(std::size_t last, std::int64_t since_ns, std::size_t idle_threads) const {
+        auto const next = since_ns < options_.min_budget_ns ? 2 * last : last / 2;
+        return std::clamp<std::size_t>(next, 1, std::max<std::size_t>(idle_threads, 1));
+    }
     /// Short when the queue is: then news matter more than messages. A flat hub with many members keeps it long.
     [[nodiscard]] std::int64_t budget_ns(std::size_t queued, std::size_t members, std::size_t hungry) const {
         auto const busy_floor =

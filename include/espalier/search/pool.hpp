@@ -55,6 +55,8 @@ public:
     [[nodiscard]] virtual Harvest harvest(std::size_t most) = 0;
     /// Somebody will soon ask for nodes: keep some that can be given. In force until a harvest gives something.
     virtual void prepare_to_give() {}
+    /// A harvest would give something, and nothing much better a little later.
+    [[nodiscard]] virtual bool is_ready_to_give() const { return status().spare > 0; }
     /// The run ends; the next harvest after is_ready_to_stop() is the last one. A group asks its members first.
     virtual void prepare_to_stop() {}
     [[nodiscard]] virtual bool is_ready_to_stop() const { return true; }

@@ -2,6 +2,8 @@
 
 #include "espalier/base/rng.hpp"
 
+#include <bit>
+
 namespace espalier::analysis::scaling {
 namespace {
 
@@ -137,7 +139,8 @@ std::int64_t ReplayProblem::cost_ns(Node const& node) const {
 }
 
 std::int32_t ReplayProblem::depth(Node const& node) const {
-    return node.count > 0 ? 0 : replay_->forest.chunks[node.first].depth;
+    if (node.count > 0) return -static_cast<std::int32_t>(std::bit_width(node.count));
+    return replay_->forest.chunks[node.first].depth;
 }
 
 void ReplayProblem::pack(Node const& node, base::Bytes& out) const {

@@ -177,29 +177,31 @@ Scaling predict(TraceSource& source, ScalingOptions const& options) {
     remark_bounds(scaling);
     for (std::size_t i = 0; i < options.policies.size(); ++i) {
         auto const first = scaling.predictions.begin() + static_cast<std::ptrdiff_t>(i * options.nodes.size());
-        scaling.limits.push_back(
-            {options.policies[i],
-             limit_of({first, first + static_cast<std::ptrdiff_t>(options.nodes.size())}, scaling.work)});
+        std::vector<Prediction> const own(first, first + static_cast<std::ptrdiff_t>(options.nodes.size()));
+        scaling.limits.push_back({options.policies[i], limit_of(own), scaling.work == 1 ? std::nullopt : half_of(own)});
     }
     return scaling;
 }
 
-int limit_of(std::vector<Prediction> const& predictions, double work) {
-    auto sorted = predictions;
-    std::ranges::sort(sorted, {}, &Prediction::nodes);
-    int limit = 0;
-    if (work != 1) {
-        for (auto at = sorted.rbegin(); at != sorted.rend() && at->efficiency < 0.5; ++at) limit = at->nodes;
-        return limit;
+std::optional<int> limit_of(std::vector<Prediction> predictions) {
+    std::ranges::sort(predictions, {}, &Prediction::nodes);
+    if (predictions.empty()) return std::nullopt;
+    auto best = predictions.front(); // the last that helped
+    for (auto const& more : predictions) {
+        auto const ideal = best.makespan * (1 - static_cast<double>(best.nodes) / more.nodes);
+        if (best.makespan - more.makespan >= 0.1 * ideal) best = more;
     }
-    for (auto i = sorted.size(); i-- > 1;) {
-        auto const& few = sorted[i - 1];
-        auto const& more = sorted[i];
-        auto const ideal = few.makespan * (1 - static_cast<double>(few.nodes) / more.nodes);
-        if (few.makespan - more.makespan >= 0.1 * ideal) break;
-        limit = few.nodes;
+    return best.nodes == predictions.back().nodes ? std::nullopt : std::optional(best.nodes);
+}
+
+std::optional<int> half_of(std::vector<Prediction> predictions) {
+    std::ranges::sort(predictions, std::greater<>{}, &Prediction::nodes);
+    std::optional<int> half;
+    for (auto const& prediction : predictions) {
+        if (prediction.efficiency >= 0.5) break;
+        half = prediction.nodes;
     }
-    return limit;
+    return half;
 }
 
 } // namespace espalier::analysis::scaling

@@ -52,20 +52,34 @@ std::string table(Scaling const& scaling, cluster::PolicyKind policy) {
     return text;
 }
 
-std::string sentence(Limit const& limit, Scaling const& scaling) {
-    if (limit.nodes == 0) {
-        auto most = 0;
-        for (auto const& prediction : scaling.predictions) most = std::max(most, prediction.nodes);
-        return fmt::format("{}: more nodes help up to {} at least\n", name(limit.policy),
-                           base::grouped(static_cast<std::uint64_t>(most)));
-    }
-    auto const nodes = base::grouped(static_cast<std::uint64_t>(limit.nodes));
-    if (scaling.work != 1)
-        return fmt::format("{}: from {} nodes on less than half of the workers' time is of use\n", name(limit.policy),
-                           nodes);
-    return fmt::format("{}: beyond {} node{} more do not help (longest chain {})\n", name(limit.policy), nodes,
-                       limit.nodes == 1 ? "" : "s", base::human_duration(scaling.critical_path));
+std::string nodes_text(int nodes) {
+    return fmt::format("{} node{}", base::grouped(static_cast<std::uint64_t>(nodes)), nodes == 1 ? "" : "s");
 }
+
+/// The least and the most nodes that were simulated.
+std::pair<int, int> listed(Scaling const& scaling) {
+    auto const [least, most] = std::ranges::minmax_element(scaling.predictions, {}, &Prediction::nodes);
+    return {least->nodes, most->nodes};
+}
+
+std::string sentence(Limit const& limit, Scaling const& scaling) {
+    auto const [least, most] = listed(scaling);
+    std::string text;
+    if (limit.nodes)
+        text = fmt::format("beyond {} more do not help", nodes_text(*limit.nodes));
+    else if (least < most)
+        text = fmt::format("more nodes help up to {} at least", base::grouped(static_cast<std::uint64_t>(most)));
+    else
+        text = "with one number of nodes nothing can be compared: list several (--nodes 1,16,256)";
+    if (limit.nodes && scaling.work == 1)
+        text += fmt::format(" (longest chain {})", base::human_duration(scaling.critical_path));
+    if (limit.half_nodes)
+        text +=
+            fmt::format("; from {} on less than half of the workers' time is of use", nodes_text(*limit.half_nodes));
+    return fmt::format("{}: {}\n", name(limit.policy), text);
+}
+
+Json or_null(std::optional<int> nodes) { return nodes ? Json(*nodes) : Json(); }
 
 } // namespace
 
@@ -85,7 +99,10 @@ Json to_json(Scaling const& scaling) {
     auto predictions = Json::array();
     for (auto const& prediction : scaling.predictions) predictions.push_back(to_json(prediction));
     auto limits = Json::array();
-    for (auto const& limit : scaling.limits) limits.push_back({{"policy", name(limit.policy)}, {"nodes", limit.nodes}});
+    for (auto const& limit : scaling.limits)
+        limits.push_back({{"policy", name(limit.policy)},
+                          {"nodes", or_null(limit.nodes)},
+                          {"half_efficiency_nodes", or_null(limit.half_nodes)}});
     return {{"chunks", scaling.subtrees},
             {"measured_seconds", scaling.measured_seconds},
             {"critical_path", scaling.critical_path},

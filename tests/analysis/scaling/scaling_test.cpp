@@ -206,20 +206,42 @@ TEST(Scaling, auto_work_gives_every_worker_of_the_largest_system_two_seconds) {
     EXPECT_EQ(run.predict(options).work, 20);
 }
 
-TEST(Scaling, strong_scaling_ends_where_a_step_gains_less_than_a_tenth_of_its_ideal) {
+TEST(Scaling, more_nodes_help_while_they_gain_a_tenth_of_the_ideal_over_the_best_of_fewer) {
     // 1 -> 2 gains 4 of 5, 2 -> 4 gains 1 of 3, 4 -> 8 gains 0.1 of 2.5
-    EXPECT_EQ(limit_of({at(1, 10), at(2, 6), at(4, 5), at(8, 4.9)}, 1), 4);
-    EXPECT_EQ(limit_of({at(8, 4.9), at(4, 5), at(2, 6), at(1, 10)}, 1), 4);
-    EXPECT_EQ(limit_of({at(1, 10), at(2, 6), at(4, 5), at(8, 4)}, 1), 0);
-    EXPECT_EQ(limit_of({at(1, 10), at(2, 10), at(4, 5)}, 1), 0); // a later step helps
-    EXPECT_EQ(limit_of({at(1, 10), at(2, 10), at(4, 11)}, 1), 1);
-    EXPECT_EQ(limit_of({at(1, 10)}, 1), 0);
+    EXPECT_EQ(limit_of({at(1, 10), at(2, 6), at(4, 5), at(8, 4.9)}), 4);
+    EXPECT_EQ(limit_of({at(8, 4.9), at(4, 5), at(2, 6), at(1, 10)}), 4);
+    EXPECT_EQ(limit_of({at(1, 10), at(2, 6), at(4, 5), at(8, 4)}), std::nullopt);
+    EXPECT_EQ(limit_of({at(1, 10), at(2, 10), at(4, 5)}), std::nullopt); // a later step helps
+    EXPECT_EQ(limit_of({at(1, 10), at(2, 10), at(4, 11)}), 1);
 }
 
-TEST(Scaling, resampled_scaling_ends_where_half_of_the_time_is_lost) {
-    EXPECT_EQ(limit_of({at(1, 1, 0.9), at(2, 1, 0.49), at(4, 1, 0.2)}, 10), 2);
-    EXPECT_EQ(limit_of({at(1, 1, 0.9), at(2, 1, 0.4), at(4, 1, 0.6)}, 10), 0);
-    EXPECT_EQ(limit_of({at(1, 1, 0.4)}, 10), 1);
+TEST(Scaling, a_curve_that_goes_up_and_comes_down_again_is_measured_by_its_best) {
+    EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 161)}), 2);
+    EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 58)}), 2); // 1 of 58.5
+    EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 30)}), std::nullopt);
+}
+
+TEST(Scaling, one_number_of_nodes_is_no_comparison) {
+    TracedRun const run(fan(60, 50 * ms));
+
+    auto const scaling = run.predict(instant({4}));
+
+    EXPECT_EQ(scaling.limits[0].nodes, std::nullopt);
+    EXPECT_NE(to_text(scaling).find("nothing can be compared"), std::string::npos);
+    EXPECT_TRUE(to_json(scaling)["limits"][0]["nodes"].is_null());
+}
+
+TEST(Scaling, resampled_work_also_says_from_where_on_half_of_the_time_is_lost) {
+    EXPECT_EQ(half_of({at(1, 1, 0.9), at(2, 1, 0.49), at(4, 1, 0.2)}), 2);
+    EXPECT_EQ(half_of({at(1, 1, 0.9), at(2, 1, 0.4), at(4, 1, 0.6)}), std::nullopt);
+    EXPECT_EQ(half_of({at(1, 1, 0.4)}), 1);
+
+    TracedRun const run(fan(4, 1 * ms));
+    auto options = instant({1, 64, 128});
+    options.work = 2;
+    auto const text = to_text(run.predict(options));
+
+    EXPECT_NE(text.find("more do not help; from 64 nodes on less than half"), std::string::npos) << text;
 }
 
 TEST(Scaling, a_trace_without_chunks_is_refused) {

@@ -42,7 +42,7 @@ public:
     [[nodiscard]] search::Assessment assess(Node const&, Workspace&) const { return search::expand_it(); }
     void expand(Node const& node, Workspace&, search::Children<Node>& children) const;
     [[nodiscard]] std::int64_t cost_ns(Node const& node) const;
-    /// Of its first node in the searched tree; a range is above all of them.
+    /// Of its first node in the searched tree; a range is above all of them, and the higher the more it holds.
     [[nodiscard]] std::int32_t depth(Node const& node) const;
     void pack(Node const& node, base::Bytes& out) const;
     [[nodiscard]] Node unpack(std::span<std::byte const> bytes) const;

@@ -3,6 +3,8 @@
 #include "espalier/analysis/trace_source.hpp"
 #include "espalier/cluster/agent.hpp"
 
+#include <optional>
+
 /// What a run would do on other numbers of nodes.
 namespace espalier::analysis::scaling {
 
@@ -33,13 +35,15 @@ struct Prediction {
     double host_seconds = 0; ///< CPU time that the simulation took
 };
 
-/// From which number of nodes on more do not help. Replaying the measured work (strong scaling): the smallest listed
-/// number of which every step to a larger one gains less than a tenth of what it would gain if all scaled ideally,
-/// makespan x (1 - nodes / larger). Resampled work: the smallest listed number with an efficiency below one half, if it
-/// stays below for all larger ones.
+/// From which of the listed numbers of nodes on more do not help: the smallest one that no larger one improves on. A
+/// larger number improves on a smaller one if, of what it would gain if all scaled ideally, makespan x (1 - nodes /
+/// larger), it gains a tenth or more over the best makespan of all smaller numbers. The work is the same for all of
+/// them, so the rule is the same for measured and for resampled work. For resampled work, which is as large as one
+/// likes, it also matters from which number on most of the workers' time is lost.
 struct Limit {
     cluster::PolicyKind policy{};
-    int nodes = 0; ///< 0: not reached by the listed numbers
+    std::optional<int> nodes;      ///< none: the largest listed number still helps, or there is nothing to compare
+    std::optional<int> half_nodes; ///< from here on the efficiency stays below one half; none: it does not
 };
 
 struct Scaling {
@@ -63,6 +67,7 @@ struct Scaling {
 [[nodiscard]] std::string to_text(Scaling const& scaling);
 
 /// See Limit. The predictions are those of one policy, in any order.
-[[nodiscard]] int limit_of(std::vector<Prediction> const& predictions, double work);
+[[nodiscard]] std::optional<int> limit_of(std::vector<Prediction> predictions);
+[[nodiscard]] std::optional<int> half_of(std::vector<Prediction> predictions);
 
 } // namespace espalier::analysis::scaling
