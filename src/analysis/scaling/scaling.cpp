@@ -18,6 +18,7 @@ namespace {
 using cluster::PolicyKind;
 
 constexpr double seconds_a_worker = 2;     ///< with `--work auto`
+constexpr double most_node_seconds = 1024; ///< then, because ranks that wait for work cost the simulation messages
 constexpr int small_system = 2048;         ///< nodes; larger ones are simulated one at a time, because of their memory
 constexpr double much = 0.5, little = 0.1; ///< shares that are worth a remark
 
@@ -163,7 +164,9 @@ Scaling predict(TraceSource& source, ScalingOptions const& options) {
     };
     scaling.measured_seconds = 1e-9 * static_cast<double>(forest.total_ns());
     scaling.critical_path = 1e-9 * static_cast<double>(forest.critical_path_ns());
-    auto const wanted = seconds_a_worker * static_cast<double>(workers(*std::ranges::max_element(options.nodes)));
+    auto const most_nodes = *std::ranges::max_element(options.nodes);
+    auto const wanted =
+        std::min(seconds_a_worker, most_node_seconds / most_nodes) * static_cast<double>(workers(most_nodes));
     scaling.work = options.work > 0 ? options.work : std::max(1.0, std::ceil(wanted / scaling.measured_seconds));
     scaling.work_seconds = scaling.work * scaling.measured_seconds;
     std::vector<Task> tasks;
