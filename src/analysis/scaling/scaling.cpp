@@ -129,6 +129,17 @@ void remark_plan(Plan const& plan, Scaling& scaling, int nodes) {
                         base::grouped(static_cast<std::uint64_t>(nodes)), seconds(plan.grain_ns)));
 }
 
+/// Handing out and collecting takes the communicating thread of rank 0 some microseconds a message, in a real run too.
+void remark_master(Scaling& scaling) {
+    constexpr double saturated = 0.8;
+    for (auto const& p : scaling.predictions)
+        if (p.master_load > saturated)
+            scaling.remarks.push_back(
+                fmt::format("{}, {} nodes: rank 0 passes on messages {:.0f} % of the time, which bounds how fast work "
+                            "spreads: a search that takes longer scales further",
+                            name(p.policy), base::grouped(static_cast<std::uint64_t>(p.nodes)), 100 * p.master_load));
+}
+
 void remark_bounds(Scaling& scaling) {
     auto const say = [&](std::string text) { scaling.remarks.push_back(std::move(text)); };
     if (scaling.work != 1) return;
@@ -178,6 +189,7 @@ Scaling predict(TraceSource& source, ScalingOptions const& options) {
     for (auto const nodes : options.nodes)
         remark_plan(make_plan(forest, scaling.work, workers(nodes), options.seed), scaling, nodes);
     remark_bounds(scaling);
+    remark_master(scaling);
     for (std::size_t i = 0; i < options.policies.size(); ++i) {
         auto const first = scaling.predictions.begin() + static_cast<std::ptrdiff_t>(i * options.nodes.size());
         std::vector<Prediction> const own(first, first + static_cast<std::ptrdiff_t>(options.nodes.size()));

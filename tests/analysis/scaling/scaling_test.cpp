@@ -230,6 +230,15 @@ TEST(Scaling, a_curve_that_goes_up_and_comes_down_again_is_measured_by_its_best)
     EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 30)}), std::nullopt);
 }
 
+TEST(Scaling, a_master_that_only_passes_on_messages_is_told) {
+    TracedRun const run(fan(500, 1 * ms));
+    auto options = instant({64});
+    EXPECT_FALSE(says(run.predict(options), "rank 0 passes on messages"));
+    options.master_ns = 1 * ms;
+
+    EXPECT_TRUE(says(run.predict(options), "rank 0 passes on messages"));
+}
+
 TEST(Scaling, one_number_of_nodes_is_no_comparison) {
     TracedRun const run(fan(60, 50 * ms));
 
