@@ -71,7 +71,6 @@ void Agent::tick(std::int64_t now_ns) {
     worker_->tick(now_ns);
     deliver(now_ns);
     if (uplink_) { // before the group feeds its own: what others have been promised is not eaten up here
-        uplink_->set_cpu_seconds(hub_->cpu_seconds());
         uplink_->tick(now_ns);
         deliver(now_ns);
     }

@@ -38,6 +38,7 @@ void Hub::on_message(Rank from, Message const& message, std::int64_t now_ns) {
     auto* member = find(from);
     if (member == nullptr) throw base::SystemError("rank {} is not a member of this group", from.value);
     now_ns_ = now_ns;
+    has_news_ = true;
     offer_incumbent(message.header.incumbent);
     std::visit([&](auto const& body) { receive(*member, body, now_ns); }, message.body);
 }
@@ -47,7 +48,9 @@ void Hub::tick(std::int64_t now_ns) {
     if (now_ns >= next_check_ns_) {
         check_leases(now_ns);
         next_check_ns_ = now_ns + options_.lease_ns / 4;
+        has_news_ = true;
     }
+    if (!std::exchange(has_news_, false) && now_ns < next_ask_ns_) return;
     serve(now_ns);
 }
 

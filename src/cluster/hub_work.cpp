@@ -127,7 +127,7 @@ void Hub::recall(std::int64_t now_ns) {
 
 void Hub::prepare_to_give() {
     if (is_asked_to_give_) return;
-    is_asked_to_give_ = true;
+    is_asked_to_give_ = has_news_ = true;
     if (now_ns_ - gathered_ns_ >= gather_ns) gather(now_ns_);
 }
 
@@ -157,20 +157,26 @@ void Hub::ask(Member& member, std::size_t amount, std::int64_t now_ns) {
 void Hub::add(search::PackedNodes const& nodes) {
     queue_.push(nodes);
     serve(now_ns_);
+    has_news_ = false;
 }
 
+/// In one pass: a group's leader asks for it all the time.
 search::PoolStatus Hub::status() const {
     search::PoolStatus status{.unfinished = queue_.size(),
                               .spare = queue_.size(),
-                              .nodes = total_nodes_ + uncommitted_nodes(),
-                              .results = total_results_ + uncommitted_results(),
-                              .lost_ranks = lost(),
+                              .nodes = total_nodes_,
+                              .results = total_results_,
                               .incumbent = incumbent_,
                               .is_dry = queue_.empty()};
     for (auto const& member : members_) {
-        status.threads += member.pulse.threads;
-        status.unfinished += member.pulse.unfinished;
-        status.idle_threads += member.state == State::active ? member.pulse.idle_threads : 0;
+        auto const& pulse = member.pulse;
+        status.threads += pulse.threads;
+        status.unfinished += pulse.unfinished;
+        status.nodes += pulse.nodes;
+        status.results += pulse.results;
+        status.cpu_seconds += pulse.cpu_seconds;
+        status.idle_threads += member.state == State::active ? pulse.idle_threads : 0;
+        status.lost_ranks += member.state == State::lost ? member.ranks : pulse.lost_ranks;
         status.is_dry = status.is_dry && member.kept.empty() && member.unreceived.empty();
     }
     return status;
@@ -192,6 +198,7 @@ search::Harvest Hub::harvest(std::size_t most) {
     auto harvest = take_done();
     harvest.given = queue_.pop(most);
     harvest.kept = open_nodes();
+    has_news_ = true;
     if (!harvest.given.empty()) is_asked_to_give_ = false;
     return harvest;
 }
@@ -199,6 +206,7 @@ search::Harvest Hub::harvest(std::size_t most) {
 /// The hub above has given our work to others: every member starts anew.
 void Hub::drop_all() {
     queue_.clear();
+    has_news_ = true;
     done_ = search::Harvest{.counts = search::zero_counts(info_)};
     for (auto& member : members_) {
         member.kept.clear();

@@ -97,12 +97,13 @@ void Link::answer_orders(PoolStatus const& status, std::int64_t now_ns) {
     if (owes_commit_) return commit(0, now_ns);
     if (owed_ == 0) return;
     pool_.prepare_to_give();
-    auto const patience_ns = std::max<std::int64_t>(budget_ns_ / 4, 2'000'000);
-    if (!status.is_dry && now_ns - owed_since_ns_ < patience_ns) return; // even one node may soon be many
+    if (!status.is_dry && now_ns < declines_ns()) return; // even one node may soon be many
     if (status.spare > 0) return commit(owed_, now_ns);
     owed_ = 0;
     send_pulse(status, true, now_ns);
 }
+
+std::int64_t Link::declines_ns() const { return owed_since_ns_ + std::max<std::int64_t>(budget_ns_ / 4, 2'000'000); }
 
 void Link::report(PoolStatus const& status, std::int64_t now_ns) {
     if (status.is_dry && !has_told_dry_) {
@@ -120,11 +121,14 @@ void Link::report(PoolStatus const& status, std::int64_t now_ns) {
         send_pulse(status, false, now_ns);
 }
 
-/// A batch is given the time of a chunk to unfold before anybody hears that it was not enough.
+/// A batch is given the time of a chunk to unfold before anybody hears that it was not enough; longer if all threads
+/// are busy, because a pool of many of them is short of nodes nearly all the time.
 bool Link::is_news_of_hunger(PoolStatus const& status, std::int64_t now_ns) {
-    auto const is_hungrier = hunger(status) > told_hunger_;
-    is_waiting_ = is_hungrier && !status.is_dry && now_ns < fed_ns_ + chunk_ns;
-    return is_hungrier && !is_waiting_;
+    auto const now_hungry = hunger(status);
+    auto const is_hungrier = now_hungry > told_hunger_;
+    auto const pause_ns = now_hungry == Hunger::idle ? chunk_ns : std::max(chunk_ns, budget_ns_ / 16);
+    patient_until_ns_ = is_hungrier && !status.is_dry && now_ns < fed_ns_ + pause_ns ? fed_ns_ + pause_ns : 0;
+    return is_hungrier && patient_until_ns_ == 0;
 }
 
 /// The hub takes this pool for poor, and would not ask it before its next pulse, but nodes have come up meanwhile. Told
@@ -150,7 +154,7 @@ Pulse Link::pulse(PoolStatus const& status, std::int64_t now_ns) const {
             .threads = status.threads,
             .idle_threads = status.idle_threads,
             .lost_ranks = status.lost_ranks,
-            .cpu_seconds = cpu_seconds_,
+            .cpu_seconds = cpu_seconds_ + status.cpu_seconds,
             .hunger = hunger(status),
             .asks_to_stop = asks_to_stop_};
 }
@@ -191,11 +195,12 @@ void Link::commit(std::size_t give, std::int64_t now_ns) {
 }
 
 std::int64_t Link::next_wake_ns() const {
-    if (owed_ > 0 || owes_commit_) return pulse_ns_;
+    if (owes_commit_) return pulse_ns_;
+    if (owed_ > 0) return declines_ns(); // what could be given before comes from the pool, which is looked at anyway
     if (has_told_dry_) return pulse_ns_ + options_.lease_ns / 4; // until a batch comes
     auto const due_ns =
         std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
-    return is_waiting_ ? std::min(due_ns, fed_ns_ + chunk_ns) : due_ns;
+    return patient_until_ns_ > 0 ? std::min(due_ns, patient_until_ns_) : due_ns;
 }
 
 void Link::relieve(std::int64_t now_ns) {
@@ -218,8 +223,7 @@ void Link::say_farewell(Farewell farewell) {
 
 void Link::send(Body body) {
     outgoing_.push_back(
-        {options_.hub,
-         {.header = {.level = options_.level, .incumbent = pool_.status().incumbent}, .body = std::move(body)}});
+        {options_.hub, {.header = {.level = options_.level, .incumbent = pool_.incumbent()}, .body = std::move(body)}});
 }
 
 } // namespace espalier::cluster

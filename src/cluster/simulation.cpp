@@ -13,6 +13,9 @@ using base::Rank;
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
+/// A rank that gets more messages than it can read still decides something now and then.
+constexpr int most_unanswered = 16;
+
 /// A message that arrived while the communicating thread was busy waits in the inbox.
 struct Letter {
     Rank from;
@@ -24,6 +27,7 @@ struct SimulatedRank {
     std::unique_ptr<search::VirtualWorker> worker;
     std::unique_ptr<Agent> agent;
     std::deque<Letter> inbox;
+    int unanswered = 0;             ///< messages that were read since it decided anything
     std::int64_t free_ns = 0;       ///< its communicating thread is busy until then
     std::int64_t busy_ns = 0;       ///< how long it was busy in all
     std::int64_t wake_ns = never;   ///< when it acts by itself next
@@ -134,7 +138,7 @@ private:
     void lose(Event const& event) {
         if (event.letter != Event::no_letter) static_cast<void>(mail_.take(event.letter));
     }
-    /// One message, or none, and what follows from it.
+    /// One message, or none. What follows from it is decided when all that have come are read, as a real rank does.
     void act(SimulatedRank& r, std::int64_t now_ns) {
         now_ns_ = now_ns;
         r.worker->advance_to(now_ns_);
@@ -144,6 +148,8 @@ private:
             occupy(r, letter.bytes);
             r.agent->on_message(letter.from, letter.message, now_ns_);
         }
+        if (!r.inbox.empty() && ++r.unanswered < most_unanswered) return flush(r, now_ns_);
+        r.unanswered = 0;
         r.agent->tick(now_ns_);
         if (&r == ranks_.data()) conduct(r);
         flush(r, now_ns_);

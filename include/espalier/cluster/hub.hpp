@@ -54,6 +54,7 @@ public:
     void prepare_to_stop() override { order_stop(); }
     [[nodiscard]] bool is_ready_to_stop() const override { return is_stopped(); }
     void drop_all() override;
+    [[nodiscard]] double incumbent() const override { return incumbent_; }
     void offer_incumbent(double cost) override;
 
     /// What was committed since the last call, without the unfinished nodes.
@@ -153,6 +154,7 @@ private:
     std::uint64_t total_nodes_ = 0;
     std::uint64_t total_results_ = 0;
     std::size_t hungry_ = 0;
+    bool has_news_ = false; ///< since work was moved last
     bool is_asked_to_give_ = false;
     std::int64_t gathered_ns_ = std::numeric_limits<std::int64_t>::min() / 2;
     bool is_stopping_ = false;

@@ -59,6 +59,8 @@ private:
 
     void read_clock(std::int64_t echo_ns, std::int64_t hub_ns, std::int64_t now_ns);
     void answer_orders(search::PoolStatus const& status, std::int64_t now_ns);
+    /// When an order to give that cannot be followed is answered.
+    [[nodiscard]] std::int64_t declines_ns() const;
     void report(search::PoolStatus const& status, std::int64_t now_ns);
     [[nodiscard]] Hunger hunger(search::PoolStatus const& status) const;
     [[nodiscard]] Pulse pulse(search::PoolStatus const& status, std::int64_t now_ns) const;
@@ -83,7 +85,7 @@ private:
     std::uint64_t committed_results_ = 0;
     Hunger told_hunger_ = Hunger::none; ///< since the last batch
     std::int64_t fed_ns_ = 0;           ///< when it came
-    bool is_waiting_ = false;           ///< for it to unfold
+    std::int64_t patient_until_ns_ = 0; ///< hunger is not told before; 0: there is none to tell
     std::size_t owed_ = 0;              ///< nodes the hub asked for
     std::int64_t owed_since_ns_ = 0;
     bool owes_commit_ = false;

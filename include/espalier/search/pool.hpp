@@ -20,7 +20,8 @@ struct PoolStatus {
     int idle_threads = 0;
     int lost_ranks = 0; ///< of a group
     double incumbent = no_incumbent;
-    bool is_dry = true; ///< nothing is unfinished
+    double cpu_seconds = 0; ///< of a group, as far as its members have said
+    bool is_dry = true;     ///< nothing is unfinished
 };
 
 /// How many records of a rank's emit shard count. Emitted records are a set, so more than these do no harm.
@@ -62,6 +63,8 @@ public:
     [[nodiscard]] virtual bool is_ready_to_stop() const { return true; }
     /// Forgets everything since the last harvest and all unfinished nodes: somebody else has them now.
     virtual void drop_all() = 0;
+    /// The best cost that is known here.
+    [[nodiscard]] virtual double incumbent() const { return status().incumbent; }
     /// A better cost is known elsewhere.
     virtual void offer_incumbent(double cost) = 0;
 

@@ -26,13 +26,14 @@ public:
         while (!running_.empty() && running_.front().end_ns <= time_ns) finish_first();
         now_ns_ = std::max(now_ns_, time_ns);
     }
-    /// A guess by the mean cost so far, on the early side; the end of the next node when nodes get scarce.
+    /// A guess by the mean cost so far, on the early side. When nodes get scarce: when so many have ended that the
+    /// threads may have fewer than one in reserve each, or some may have none.
     [[nodiscard]] std::int64_t next_look_ns() const override {
         if (running_.empty()) return now_ns_;
-        auto const first_ns = running_.front().end_ns;
-        auto const rounds = static_cast<std::int64_t>(spare_) / options_.threads;
-        if (rounds <= 2 || nodes_ == 0) return first_ns;
-        return first_ns + (rounds - 2) * (useful_ns_ / static_cast<std::int64_t>(nodes_)) / 2;
+        auto const threads = static_cast<std::size_t>(options_.threads);
+        auto const rounds = static_cast<std::int64_t>(spare_ / threads);
+        if (rounds <= 2 || nodes_ == 0) return end_of(spare_ >= threads ? spare_ - threads : spare_);
+        return running_.front().end_ns + (rounds - 2) * (useful_ns_ / static_cast<std::int64_t>(nodes_)) / 2;
     }
     [[nodiscard]] std::int64_t useful_ns() const override { return useful_ns_; }
 
@@ -91,6 +92,15 @@ private:
     };
     static bool is_later(Running const& a, Running const& b) { return a.end_ns > b.end_ns; }
 
+    /// When the running node ends that ends after `earlier` others, or the last one.
+    [[nodiscard]] std::int64_t end_of(std::size_t earlier) const {
+        if (earlier == 0) return running_.front().end_ns;
+        ends_.clear();
+        for (auto const& running : running_) ends_.push_back(running.end_ns);
+        auto const nth = ends_.begin() + static_cast<std::ptrdiff_t>(std::min(earlier, ends_.size() - 1));
+        std::nth_element(ends_.begin(), nth, ends_.end());
+        return *nth;
+    }
     [[nodiscard]] std::int64_t cost_ns(Node const& node) const {
         auto cost = options_.node_ns;
         if constexpr (Costed<P>) cost = problem_.cost_ns(node);
@@ -150,6 +160,7 @@ private:
     Harvest done_;
     std::vector<Running> running_; ///< a heap, the next to end first
     std::vector<Entry> next_;
+    mutable std::vector<std::int64_t> ends_; ///< scratch
     std::size_t spare_ = 0;
     std::size_t next_lane_ = 0;
     std::int64_t now_ns_ = 0;

@@ -14,7 +14,7 @@ constexpr std::int64_t pieces = 256;
 /// Simulated chunks: enough that a worker gets many, few enough that the simulation ends soon.
 double most_chunks(std::uint64_t workers) {
     return static_cast<double>(
-        std::clamp<std::uint64_t>(256 * workers, std::uint64_t{1} << 20, std::uint64_t{1} << 24));
+        std::clamp<std::uint64_t>(256 * workers, std::uint64_t{1} << 20, std::uint64_t{1} << 22));
 }
 
 } // namespace

@@ -18,6 +18,7 @@ namespace {
 using cluster::PolicyKind;
 
 constexpr double seconds_a_worker = 2;     ///< with `--work auto`
+constexpr double most_node_seconds = 1024; ///< then, because ranks that wait for work cost the simulation messages
 constexpr int small_system = 2048;         ///< nodes; larger ones are simulated one at a time, because of their memory
 constexpr double much = 0.5, little = 0.1; ///< shares that are worth a remark
 
@@ -128,6 +129,17 @@ void remark_plan(Plan const& plan, Scaling& scaling, int nodes) {
                         base::grouped(static_cast<std::uint64_t>(nodes)), seconds(plan.grain_ns)));
 }
 
+/// Handing out and collecting takes the communicating thread of rank 0 some microseconds a message, in a real run too.
+void remark_master(Scaling& scaling) {
+    constexpr double saturated = 0.8;
+    for (auto const& p : scaling.predictions)
+        if (p.master_load > saturated)
+            scaling.remarks.push_back(
+                fmt::format("{}, {} nodes: rank 0 passes on messages {:.0f} % of the time, which bounds how fast work "
+                            "spreads: a search that takes longer scales further",
+                            name(p.policy), base::grouped(static_cast<std::uint64_t>(p.nodes)), 100 * p.master_load));
+}
+
 void remark_bounds(Scaling& scaling) {
     auto const say = [&](std::string text) { scaling.remarks.push_back(std::move(text)); };
     if (scaling.work != 1) return;
@@ -163,7 +175,9 @@ Scaling predict(TraceSource& source, ScalingOptions const& options) {
     };
     scaling.measured_seconds = 1e-9 * static_cast<double>(forest.total_ns());
     scaling.critical_path = 1e-9 * static_cast<double>(forest.critical_path_ns());
-    auto const wanted = seconds_a_worker * static_cast<double>(workers(*std::ranges::max_element(options.nodes)));
+    auto const most_nodes = *std::ranges::max_element(options.nodes);
+    auto const wanted =
+        std::min(seconds_a_worker, most_node_seconds / most_nodes) * static_cast<double>(workers(most_nodes));
     scaling.work = options.work > 0 ? options.work : std::max(1.0, std::ceil(wanted / scaling.measured_seconds));
     scaling.work_seconds = scaling.work * scaling.measured_seconds;
     std::vector<Task> tasks;
@@ -175,6 +189,7 @@ Scaling predict(TraceSource& source, ScalingOptions const& options) {
     for (auto const nodes : options.nodes)
         remark_plan(make_plan(forest, scaling.work, workers(nodes), options.seed), scaling, nodes);
     remark_bounds(scaling);
+    remark_master(scaling);
     for (std::size_t i = 0; i < options.policies.size(); ++i) {
         auto const first = scaling.predictions.begin() + static_cast<std::ptrdiff_t>(i * options.nodes.size());
         std::vector<Prediction> const own(first, first + static_cast<std::ptrdiff_t>(options.nodes.size()));

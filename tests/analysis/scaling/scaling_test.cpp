@@ -206,6 +206,15 @@ TEST(Scaling, auto_work_gives_every_worker_of_the_largest_system_two_seconds) {
     EXPECT_EQ(run.predict(options).work, 20);
 }
 
+TEST(Scaling, auto_work_of_a_large_system_is_bounded_so_that_its_simulation_ends_soon) {
+    TracedRun const run(fan(1'000, 1 * ms));
+    auto options = instant({4'096});
+    options.policies = {PolicyKind::fixed};
+    options.work = 0;
+
+    EXPECT_EQ(run.predict(options).work, 1'024); // a quarter of a second each
+}
+
 TEST(Scaling, more_nodes_help_while_they_gain_a_tenth_of_the_ideal_over_the_best_of_fewer) {
     // 1 -> 2 gains 4 of 5, 2 -> 4 gains 1 of 3, 4 -> 8 gains 0.1 of 2.5
     EXPECT_EQ(limit_of({at(1, 10), at(2, 6), at(4, 5), at(8, 4.9)}), 4);
@@ -219,6 +228,15 @@ TEST(Scaling, a_curve_that_goes_up_and_comes_down_again_is_measured_by_its_best)
     EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 161)}), 2);
     EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 58)}), 2); // 1 of 58.5
     EXPECT_EQ(limit_of({at(1, 100), at(2, 59), at(16, 300), at(256, 30)}), std::nullopt);
+}
+
+TEST(Scaling, a_master_that_only_passes_on_messages_is_told) {
+    TracedRun const run(fan(500, 1 * ms));
+    auto options = instant({64});
+    EXPECT_FALSE(says(run.predict(options), "rank 0 passes on messages"));
+    options.master_ns = 1 * ms;
+
+    EXPECT_TRUE(says(run.predict(options), "rank 0 passes on messages"));
 }
 
 TEST(Scaling, one_number_of_nodes_is_no_comparison) {
