@@ -121,10 +121,6 @@ bool check_levels(std::vector<std::int32_t> const& sizes, Place const& place, Co
 
 /// What a device holds of a tensor that a group of so many devices reduces.
 bool check_payload(std::uint64_t bytes, std::int64_t group, Place const& place, Context const& at) {
-    if (group < 2) {
-        at.error(place, fmt::format("{} is over groups of one device, which have nothing to reduce", at.name()));
-        return false;
-    }
     if (group > most_group) {
         at.error(place, fmt::format("{} is over groups of {} devices, more than {}: its programs could not be checked "
                                     "by sums",
@@ -213,6 +209,10 @@ bool check_reduction(PlacementConfig const& config, ReductionConfig const& reduc
             return false;
         }
         group *= found->size;
+    }
+    if (is_good && group < 2) {
+        at.error(place, fmt::format("{} is over groups of one device, which have nothing to reduce", at.name()));
+        return false;
     }
     return is_good && check_payload(reduction.payload, group, place_of(item, "payload"), at);
 }

@@ -189,6 +189,7 @@ std::string funnel_text(search::ProblemInfo const& info, search::Counts const& c
 
 std::string results_text(config::PlacementConfig const& config, Results const& results, Kept kept, std::size_t top) {
     auto const pairs = pairs_of(config);
+    if (pairs.empty()) return "\n  there is nothing to reduce: every axis has size 1\n";
     auto const best = best_of(pairs, results);
     auto const h = headline_of(pairs, best);
     auto text = fmt::format("\n  {} placements, {} pairs: ", placements_of(config), pairs.size());
