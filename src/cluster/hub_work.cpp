@@ -220,12 +220,6 @@ void Hub::drop_all() {
 
 void Hub::offer_incumbent(double cost) { incumbent_ = std::min(incumbent_, cost); }
 
-std::uint64_t Hub::uncommitted_nodes() const {
-    std::uint64_t nodes = 0;
-    for (auto const& member : members_) nodes += member.pulse.nodes;
-    return nodes;
-}
-
 double Hub::cpu_seconds() const {
     double seconds = 0;
     for (auto const& member : members_) seconds += member.pulse.cpu_seconds;

@@ -60,8 +60,7 @@ public:
     /// What was committed since the last call, without the unfinished nodes.
     [[nodiscard]] search::Harvest take_done();
     [[nodiscard]] search::PackedNodes open_nodes() const;
-    /// Finished nodes and results that were reported but not committed.
-    [[nodiscard]] std::uint64_t uncommitted_nodes() const;
+    /// Results that were reported but not committed.
     [[nodiscard]] std::uint64_t uncommitted_results() const;
     /// CPU time of all members, as far as they have said.
     [[nodiscard]] double cpu_seconds() const;
