@@ -1,7 +1,7 @@
 #pragma once
 
 #include "espalier/base/json.hpp"
-#include "espalier/config/uts_config.hpp"
+#include "espalier/problems/uts/uts_config.hpp"
 
 #include <fmt/core.h>
 
@@ -57,8 +57,8 @@ private:
 };
 
 /// Ends the program if there is no tree of this name.
-[[nodiscard]] inline config::UtsConfig named_tree(std::string_view name) {
-    for (auto const& tree : config::named_trees())
+[[nodiscard]] inline problems::uts::UtsConfig named_tree(std::string_view name) {
+    for (auto const& tree : problems::uts::named_trees())
         if (tree.name == name) return {.tree = std::string(name), .parameters = tree.parameters};
     fmt::print(stderr, "there is no tree {}: use T1..T5, T1L or T3L\n", name);
     std::exit(2);

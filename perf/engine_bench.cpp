@@ -53,7 +53,7 @@ struct Row {
     [[nodiscard]] double write_share() const { return traced.sample.write_cpu_s / traced.sample.cpu_s; }
 };
 
-Sample run_plain(config::UtsConfig const& tree) {
+Sample run_plain(problems::uts::UtsConfig const& tree) {
     auto const start = base::process_cpu_seconds();
     auto const counts = problems::uts::count_sequentially(tree);
     return {.cpu_s = base::process_cpu_seconds() - start, .nodes = counts.nodes};
@@ -134,7 +134,7 @@ void check_counts(Row const& row) {
 
 Row measure(std::string const& name, int rounds) {
     auto const tree = named_tree(name);
-    auto const problem = problems::make({.problem = tree});
+    auto const problem = problems::make({.problem = problems::uts::problem_section().hold(tree)});
     Row row{.tree = name};
     for (int round = 0; round < rounds; ++round) {
         row.plain.add(run_plain(tree));

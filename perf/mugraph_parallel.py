@@ -82,5 +82,11 @@ def policies_table(rows: list[Row]) -> Table:
     return header, cells
 
 
+def policies_bars(rows: list[Row]) -> list[Bar]:
+    return [Bar(f"gated MLP, hybrid, {row['layout']}: makespan / ideal", row["over_ideal"], 1.08, is_most=True)
+            for row in rows if row["policy"] == "hybrid"]
+
+
 SECTIONS = [Section("scaling", "Scaling on two cores (wall clock)", measure_scaling, scaling_table, scaling_bars, is_wall=True),
-            Section("policies", "Scheduling policies (wall clock)", measure_policies, policies_table, is_wall=True)]
+            Section("policies", "Scheduling policies (wall clock)", measure_policies, policies_table, policies_bars,
+                    is_wall=True)]

@@ -37,24 +37,33 @@ def simulate(programs: Path, run: Path, *arguments: str) -> tuple[dict, float, f
     return json.loads(out), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def predicted(programs: Path, run: Path) -> dict[int, float]:
+def predicted(programs: Path, run: Path) -> dict[int, dict]:
     cores = len(os.sched_getaffinity(0))
     told, _, _ = simulate(programs, run, "--nodes", ",".join(map(str, RANKS)), "--threads", "1", "--policy", "hybrid",
                           "--shared-cores", str(cores))
-    return {row["nodes"]: row["makespan"] for row in told["predictions"]}
+    return {row["nodes"]: row for row in told["predictions"]}
+
+
+def messages_of(programs: Path, run: Path) -> int:
+    """That the ranks sent each other, by their traces."""
+    command = [str(program(programs, "espalier")), "trace", str(run), "--format", "json"]
+    told = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return sum(rank["messages_sent"] for rank in told["ranks"])
 
 
 def validate(programs: Path, searches: Searches, problem: str, rounds: int) -> list[dict]:
     rows = []
     for number in range(1, rounds + 1):
         load = os.getloadavg()[0]
-        measured = {}
+        measured, messages = {}, {}
         for ranks in RANKS:
             measured[ranks] = searches.run(problem, Layout(ranks, 1))["seconds"]
+            messages[ranks] = messages_of(programs, searches.folder / str(searches.count))
             if ranks == 1:
                 prediction = predicted(programs, searches.folder / str(searches.count))
-        rows += [{"round": number, "ranks": ranks, "measured": measured[ranks], "predicted": prediction[ranks],
-                  "error": prediction[ranks] / measured[ranks] - 1, "load": load} for ranks in RANKS]
+        rows += [{"round": number, "ranks": ranks, "measured": measured[ranks], "predicted": prediction[ranks]["makespan"],
+                  "error": prediction[ranks]["makespan"] / measured[ranks] - 1, "messages": messages[ranks],
+                  "predicted_messages": prediction[ranks]["messages"], "load": load} for ranks in RANKS]
     return rows
 
 
@@ -88,9 +97,10 @@ def bars(details: dict) -> list[Bar]:
 
 
 def show(details: dict) -> None:
-    print_table(["round", "ranks", "measured", "predicted", "error", "load"],
+    print_table(["round", "ranks", "measured", "predicted", "error", "messages", "predicted", "load"],
                 [[row["round"], row["ranks"], f"{row['measured']:.3f} s", f"{row['predicted']:.3f} s",
-                  f"{100 * row['error']:+.1f} %", f"{row['load']:.1f}"] for row in details["validation"]])
+                  f"{100 * row['error']:+.1f} %", row["messages"], row["predicted_messages"], f"{row['load']:.1f}"]
+                 for row in details["validation"]])
     print()
     print_table([f"{MANY_NODES:,} x {MANY_THREADS}", "work", "makespan", "efficiency", "messages", "CPU", "peak"],
                 [[row["policy"], f"x{row['work']:g}", f"{row['makespan']:.3f} s", f"{100 * row['efficiency']:.1f} %",

@@ -5,7 +5,8 @@
 // below. Efficiency is (nodes x cost of a node) / (ranks x makespan); it is deterministic, so a loaded machine does not
 // matter.
 //
-// Default: many ranks with one worker each on UTS trees of 10 ms nodes, sized so that the ideal makespan is 60 s.
+// Default: many ranks with one worker each on UTS trees of 10 ms nodes, sized so that the ideal makespan is 60 s;
+// 100,000 of them for 10 s (T1L, --ranks 100000).
 // --policies: the three policies on a named tree; ranks of --cores threads, as many as the workers need.
 
 #include "bench.hpp"
@@ -21,23 +22,24 @@ namespace espalier::perf {
 namespace {
 
 using cluster::PolicyKind;
-using config::TreeShape;
-using config::TreeType;
+using problems::uts::TreeShape;
+using problems::uts::TreeType;
 
 constexpr auto usage =
-    "usage: simulation_bench [--ranks 1000,10000] [--shapes linear,binomial,fixed,hybrid] [--json]\n"
+    "usage: simulation_bench [--ranks 1000,10000,100000] [--shapes linear,binomial,fixed,hybrid] [--json]\n"
     "       simulation_bench --policies [--tree T3] [--workers 1,2,4,8,16,32,64,128,256] [--cores 8]\n"
     "                        [--node-us 100] [--json]\n"
     "Efficiency of simulated ranks in virtual time.\n";
 
-constexpr double bar = 0.97, ideal_s = 60;
+constexpr double bar = 0.97;
 
-/// A tree that takes 60 s of 10 ms nodes on so many ranks.
+/// A tree that takes 60 s of 10 ms nodes on so many ranks, or what `ideal_s` says.
 struct SizedTree {
     std::string_view shape;
     int ranks;
     std::uint64_t nodes; ///< known, so that the simulation's count is checked
-    config::TreeParameters parameters;
+    problems::uts::TreeParameters parameters;
+    double ideal_s = 60;
 };
 using enum TreeType;
 using enum TreeShape;
@@ -50,6 +52,7 @@ constexpr std::array sized_trees{
     SizedTree{"fixed", 10'000, 61'860'872, {.type = geometric, .shape = fixed, .b = 4, .depth = 13, .seed = 46}},
     SizedTree{"binomial", 10'000, 59'794'585, {.type = binomial, .b = 300'000, .q = 0.124375, .m = 8, .seed = 1}},
     SizedTree{"hybrid", 10'000, 61'201'136, {hybrid, linear, 7, 18, 0.234375, 4, 0.5, 16}},
+    SizedTree{"fixed", 100'000, 102'181'082, {.type = geometric, .shape = fixed, .b = 4, .depth = 13, .seed = 29}, 10},
 };
 
 struct Measured {
@@ -76,7 +79,7 @@ void check_count(std::uint64_t counted, std::uint64_t known) {
 
 Measured run_sized(SizedTree const& tree) {
     auto const problem = search::erase(problems::uts::Uts({.parameters = tree.parameters}));
-    auto const node_ns = 1e9 * ideal_s * tree.ranks / static_cast<double>(tree.nodes);
+    auto const node_ns = 1e9 * tree.ideal_s * tree.ranks / static_cast<double>(tree.nodes);
     auto const measured = run(*problem, {.ranks = tree.ranks, .node_ns = static_cast<std::int64_t>(node_ns)});
     check_count(measured.report.state.counts.nodes, tree.nodes);
     return measured;

@@ -4,13 +4,13 @@
 #   qsub -v EXPERIMENT=config/uts-t1.yaml -l select=8:ncpus=64:mpiprocs=1:ompthreads=64 -l walltime=12:00:00 run/pbs.sh
 #
 # The job stops itself shortly before its time limit with a checkpoint, submits itself again, and that job resumes. Call it
-# from the project's folder; give resources on the command line of qsub or edit the lines below. Settings, by `qsub -v`, which
-# separates them by commas, so their values have none:
+# from the project's folder; give resources on the command line of qsub or edit the lines below. Settings, by `qsub -v`; a value
+# with a comma or a quote is passed from the environment (RUN='a, b' qsub -v EXPERIMENT=...,RUN ...):
 #
 #   EXPERIMENT   the experiment file
 #   RUN          the run folder; default: runs/NAME for an experiment NAME.yaml
 #   ESPALIER     the program; default: build/release/bin/espalier, else espalier on PATH
-#   FLAGS        more flags of `espalier search`
+#   FLAGS        more flags of `espalier search`, separated by spaces
 #   THREADS      working threads a rank; default: ompthreads of the job
 #   MARGIN       seconds kept free at the end of the job for the last checkpoint; default: 120
 #   MAX_TIME     at most this many seconds in one job; default: the job's walltime less MARGIN
@@ -42,7 +42,7 @@ espalier=${ESPALIER:-build/release/bin/espalier}
 script=${SCRIPT:-run/pbs.sh}
 read -ra flags <<<"${FLAGS:-}"
 threads=${THREADS:-${OMP_NUM_THREADS:-}}
-[[ -n $threads ]] && flags+=(--set "search.threads=$threads")
+[[ -n $threads ]] && flags+=(--threads "$threads")
 
 # Seconds of walltime the job was given, nothing if there is no limit. qstat prints HH:MM:SS.
 walltime() {
@@ -53,7 +53,7 @@ walltime() {
 # Nodes counted so far, 0 before the first checkpoint.
 nodes_so_far() {
     local shown
-    shown=$("$espalier" show "$run" --json 2>/dev/null | grep -o '"nodes": *[0-9]*' | head -n 1) || true
+    shown=$("$espalier" show --json -- "$run" 2>/dev/null | grep -o '"nodes": *[0-9]*' | head -n 1) || true
     echo "${shown##*[!0-9]}"
 }
 
@@ -79,12 +79,12 @@ echo "pbs.sh: job $PBS_JOBID, $ranks ranks, run $run, ${before:-0} nodes so far,
 # A lost rank must not take the others along: its work is given to them.
 status=0
 "${MPIEXEC:-mpiexec}" -f "$PBS_NODEFILE" -n "$ranks" -disable-auto-cleanup \
-    "$espalier" search "$experiment" --set "results.path=$run" "${flags[@]}" </dev/null || status=$?
+    "$espalier" search "--results=$run" "${flags[@]}" -- "$experiment" </dev/null || status=$?
 
 # After a signal the code of mpiexec is unreliable; the run itself knows better.
 if [[ -e $run ]]; then
     code=0
-    "$espalier" show "$run" --status || code=$?
+    "$espalier" show --status -- "$run" || code=$?
     ((code == resumable)) || exit "$code"
 else
     exit "$status"
@@ -100,10 +100,12 @@ if [[ $is_terminated == yes ]] && { [[ -z $left ]] || ((SECONDS < left)); }; the
     exit "$resumable"
 fi
 
-settings="EXPERIMENT=$experiment"
+# Names without values: qsub takes those from the environment, whatever characters they have.
+settings=EXPERIMENT
 for setting in RUN ESPALIER FLAGS THREADS MARGIN MAX_TIME MPIEXEC SCRIPT QSUB; do
-    [[ -n ${!setting:-} ]] && settings+=",$setting=${!setting}"
+    [[ -n ${!setting:-} ]] && settings+=",$setting" && export "${setting?}"
 done
+export EXPERIMENT
 read -ra resources <<<"${QSUB:-}"
 next=$(qsub "${resources[@]}" -v "$settings" "$script")
 echo "pbs.sh: ${after:-0} nodes so far; goes on as job $next"

@@ -7,9 +7,9 @@
 # and resumes. Give resources on the command line of sbatch or edit the lines below. Settings, from the environment:
 #
 #   EXPERIMENT   the experiment file (or the first argument)
-#   RUN          the run folder; default: runs/NAME for an experiment NAME.yaml
+#   RUN          the run folder, any name; default: runs/NAME for an experiment NAME.yaml
 #   ESPALIER     the program; default: build/release/bin/espalier, else espalier on PATH
-#   FLAGS        more flags of `espalier search`, e.g. "--set search.seed=2"
+#   FLAGS        more flags of `espalier search`, separated by spaces, e.g. "--set search.seed=2"
 #   THREADS      working threads a rank; default: the job's CPUs per task
 #   MARGIN       seconds kept free at the end of the job for the last checkpoint; default: 120
 #   MAX_TIME     at most this many seconds in one job; default: the job's time limit less MARGIN
@@ -41,7 +41,7 @@ espalier=${ESPALIER:-build/release/bin/espalier}
 [[ -x $espalier ]] || espalier=espalier
 read -ra flags <<<"${FLAGS:-}"
 threads=${THREADS:-${SLURM_CPUS_PER_TASK:-}}
-[[ -n $threads ]] && flags+=(--set "search.threads=$threads")
+[[ -n $threads ]] && flags+=(--threads "$threads")
 
 # Seconds until the time limit; nothing if there is none. squeue prints [[D-]HH:]MM:SS.
 seconds_left() {
@@ -52,7 +52,7 @@ seconds_left() {
 # Nodes counted so far, 0 before the first checkpoint.
 nodes_so_far() {
     local shown
-    shown=$("$espalier" show "$run" --json 2>/dev/null | grep -o '"nodes": *[0-9]*' | head -n 1) || true
+    shown=$("$espalier" show --json -- "$run" 2>/dev/null | grep -o '"nodes": *[0-9]*' | head -n 1) || true
     echo "${shown##*[!0-9]}"
 }
 
@@ -79,12 +79,12 @@ echo "slurm.sh: job $SLURM_JOB_ID, execution $((${SLURM_RESTART_COUNT:-0} + 1)),
 # A lost rank must not take the others along: its work is given to them.
 status=0
 srun --mpi="${MPI_TYPE:-pmi2}" --kill-on-bad-exit=0 --wait=0 --no-kill --cpu-bind=cores \
-    "$espalier" search "$experiment" --set "results.path=$run" "${flags[@]}" || status=$?
+    "$espalier" search "--results=$run" "${flags[@]}" -- "$experiment" || status=$?
 
 # The code of srun is that of whichever rank was worst; the run itself knows better.
 if [[ -e $run ]]; then
     code=0
-    "$espalier" show "$run" --status || code=$?
+    "$espalier" show --status -- "$run" || code=$?
     ((code == resumable)) || exit "$code"
 else
     exit "$status"

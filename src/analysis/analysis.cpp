@@ -2,6 +2,7 @@
 
 #include "efficiency.hpp"
 #include "hints.hpp"
+#include "phases.hpp"
 #include "rank_scan.hpp"
 
 #include "espalier/base/error.hpp"
@@ -94,7 +95,10 @@ private:
         std::erase_if(analysis_.contention, [](Contention const& row) { return row.queries == 0; });
         analysis_.timeline = shared_.timeline.finish(static_cast<std::int64_t>(analysis_.runtime * 1e9));
         remark();
-        analysis_.hints = hints_of(analysis_, options_.policy);
+        for (auto& [text, gain] : hints_of(analysis_, options_.policy)) {
+            analysis_.hints.push_back(std::move(text));
+            analysis_.hint_gains.push_back(gain);
+        }
     }
     void fill_other(RankTimes& rank) {
         for (auto& thread : rank.threads) {
@@ -128,6 +132,7 @@ private:
     }
     void remark() {
         analysis_.remarks = source_.remarks;
+        if (auto const why = why_unsampled(analysis_); !why.empty()) analysis_.remarks.push_back(why);
         if (shared_.merged > 1)
             analysis_.remarks.push_back("events of the same kind were merged (trace.limit): sums are exact, but when "
                                         "things happened and how long single ones took is approximate");

@@ -105,7 +105,9 @@ Json to_json(Analysis const& a) {
             {"subtree_sizes", list(a.sizes)},
             {"contention", list(a.contention)},
             {"timeline", to_json(a.timeline)},
+            {"verdict", verdict_text(a)},
             {"hints", a.hints},
+            {"hint_gains", a.hint_gains},
             {"remarks", a.remarks}};
 }
 

@@ -1,5 +1,7 @@
 #include "phases.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace espalier::analysis {
@@ -46,6 +48,25 @@ double share(RankTimes const& rank, std::string const& name) {
     return quotient(time_of(rank, "expand"), sum_of(rank, false)) * quotient(time_of(rank, name), sum_of(rank, true));
 }
 
+/// Of all ranks; negative if they do not say.
+std::int64_t samples_of(Analysis const& analysis, auto&& is_wanted) {
+    std::int64_t sum = 0;
+    for (auto const& rank : analysis.ranks)
+        for (auto const& outcome : rank.outcomes) {
+            if (!is_wanted(outcome.name)) continue;
+            if (outcome.samples < 0) return -1;
+            sum += outcome.samples;
+        }
+    return sum;
+}
+
+/// With a hundred samples a share of a tenth is known to within a third of it; with fewer it is a guess.
+constexpr std::int64_t enough_samples = 100;
+bool has_few_samples(Analysis const& analysis, bool of_parts) {
+    auto const samples = samples_of(analysis, [&](std::string const& name) { return is_part(name) == of_parts; });
+    return samples >= 0 && samples < enough_samples;
+}
+
 std::string outcome_text(std::string const& name) {
     if (name == "expand") return "nodes expanded";
     if (is_part(name)) return name == "expand: ops kept" ? "ops kept" : "refused: " + name.substr(part_prefix.size());
@@ -61,12 +82,14 @@ std::vector<Phase> outcomes(Analysis const& analysis, bool wants_parts) {
                 std::ranges::find(names, outcome.name) == names.end())
                 names.push_back(outcome.name);
     std::vector<Phase> phases;
+    if (has_few_samples(analysis, wants_parts)) return phases;
     for (auto const& name : names) {
         auto phase = over_ranks(outcome_text(name), analysis, [&](RankTimes const& rank) {
             return share(rank, name) * (rank.in(Activity::expand) + rank.in(Activity::query));
         });
         phase.level = wants_parts ? 2 : 1;
         phase.is_estimated = true;
+        phase.samples = samples_of(analysis, [&](std::string const& one) { return one == name; });
         phases.push_back(phase);
     }
     std::ranges::stable_sort(phases, std::ranges::greater{}, &Phase::mean);
@@ -83,6 +106,13 @@ void add_outcomes(Analysis const& analysis, std::vector<Phase>& phases) {
 }
 
 } // namespace
+
+std::string why_unsampled(Analysis const& analysis) {
+    auto const samples = samples_of(analysis, [](std::string const& name) { return !is_part(name); });
+    if (samples <= 0 || !has_few_samples(analysis, false)) return {};
+    return fmt::format("only {} node{} timed: too few to say what the time of expanding went into", samples,
+                       samples == 1 ? " was" : "s were");
+}
 
 std::vector<Phase> phases_of(Analysis const& analysis) {
     std::vector<Phase> phases;

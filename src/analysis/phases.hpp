@@ -12,9 +12,13 @@ struct Phase {
     int max_rank = 0;
     int level = 0;             ///< more than the one above: part of it
     bool is_estimated = false; ///< from a sample of nodes
+    std::int64_t samples = 0;  ///< then: how many; negative: not said
     bool is_sum = false;       ///< of phases that are listed too
     bool is_own = false;       ///< of the communicating thread
 };
+/// Sampled ones only where there are enough samples to tell their shares.
 [[nodiscard]] std::vector<Phase> phases_of(Analysis const& analysis);
+/// Why sampled phases are missing; empty if they are not, or if there is nothing to sample.
+[[nodiscard]] std::string why_unsampled(Analysis const& analysis);
 
 } // namespace espalier::analysis

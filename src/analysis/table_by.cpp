@@ -106,7 +106,7 @@ Table by_node(Analysis const& a) {
 }
 
 Table by_phase(Analysis const& a) {
-    Table table{{"name", "of", "level", "share", "min", "mean", "max", "max_rank"}, {}};
+    Table table{{"name", "of", "level", "share", "min", "mean", "max", "max_rank", "samples"}, {}};
     for (auto const& phase : phases_of(a))
         table.rows.push_back({phase.name,
                               std::string(phase.is_estimated ? "sample"
@@ -114,7 +114,8 @@ Table by_phase(Analysis const& a) {
                                           : phase.is_own     ? "communicating thread"
                                                              : "thread"),
                               static_cast<std::uint64_t>(phase.level), a.runtime > 0 ? phase.mean / a.runtime : 0.0,
-                              phase.min, phase.mean, phase.max, fmt::format("rank {}", phase.max_rank)});
+                              phase.min, phase.mean, phase.max, fmt::format("rank {}", phase.max_rank),
+                              static_cast<std::uint64_t>(std::max<std::int64_t>(phase.samples, 0))});
     return table;
 }
 

@@ -47,6 +47,15 @@ void remark_run(TraceSource& source) {
                                              source.segment, count));
 }
 
+/// A shard in the place of another one is as good as damaged.
+store::ShardInfo checked_info(std::filesystem::path const& file, int rank, int segment) {
+    auto const info = store::TraceReader(file).info();
+    if (info.rank == rank && (info.segment == segment || info.segment == 0)) return info;
+    throw base::InputError("{}: is the shard of rank {} of execution {} (it is in the place of another one): put it "
+                           "where it belongs",
+                           file.string(), info.rank, info.segment);
+}
+
 void open_shards(TraceSource& source) {
     std::vector<std::string> missing;
     for (std::uint32_t rank = 0; rank < source.execution().trace_shards; ++rank) {
@@ -57,7 +66,7 @@ void open_shards(TraceSource& source) {
             continue;
         }
         try {
-            source.shards.push_back({file, store::TraceReader(file).info()});
+            source.shards.push_back({file, checked_info(file, static_cast<int>(rank), source.segment)});
         } catch (base::InputError const& error) {
             source.is_incomplete = true;
             source.remarks.push_back(fmt::format("left out: {}", error.what()));
@@ -93,6 +102,38 @@ std::int64_t begin_ns(TraceSource::Shard const& shard) {
     auto first = Window::open_end;
     for (auto const& event : reader.next()) first = std::min(first, event.start_ns + shard.info.clock_offset_ns);
     return first;
+}
+
+/// One rank that says it began long before or after the others would move all of them.
+void leave_out_strangers(TraceSource& source) {
+    constexpr std::int64_t most_ns = 24 * 3'600'000'000'000; // ranks start together
+    std::vector<std::int64_t> begins;
+    for (auto const& shard : source.shards) begins.push_back(begin_ns(shard));
+    auto sorted = begins;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+    auto const median = sorted[sorted.size() / 2];
+    source.start_ns = median;
+    std::vector<TraceSource::Shard> kept;
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+        if (std::abs(begins[i] - median) <= most_ns) {
+            kept.push_back(source.shards[i]);
+            source.start_ns = std::min(source.start_ns, begins[i]);
+            continue;
+        }
+        source.is_incomplete = true;
+        source.remarks.push_back(fmt::format("left out: {}: it began {:.0f} hours from the others, which cannot be",
+                                             source.shards[i].file.string(),
+                                             static_cast<double>(begins[i] - median) / 3.6e12));
+    }
+    source.shards = std::move(kept);
+}
+
+/// When the execution was over, if it said so, with much room for clocks that differ.
+std::int64_t last_ns(TraceSource const& source) {
+    auto const& execution = source.execution();
+    auto const has_ended = execution.stop_reason != "running" && execution.stop_reason != "interrupted";
+    auto const is_sane = has_ended && execution.seconds >= 0 && execution.seconds < 1e9;
+    return is_sane ? static_cast<std::int64_t>(1e9 * (2 * execution.seconds + 600)) : Window::open_end;
 }
 
 /// False if nothing of the event lies in the window.
@@ -142,23 +183,28 @@ TraceSource open_trace(std::filesystem::path const& folder, int segment) {
         throw base::InputError("{}: no trace shard of execution {} can be read{}{}", folder.string(), source.segment,
                                source.remarks.empty() ? "" : ":\n  ", fmt::join(source.remarks, "\n  "));
     trust_one_clock(source);
-    source.start_ns = Window::open_end;
-    for (auto const& shard : source.shards) source.start_ns = std::min(source.start_ns, begin_ns(shard));
+    leave_out_strangers(source);
     return source;
 }
 
 void visit_events(TraceSource& source, Window const& window, BatchVisitor const& visitor) {
     std::vector<Event> batch;
+    auto const last = last_ns(source);
     for (auto const& shard : source.shards) {
         store::TraceReader reader(shard.file);
+        std::size_t late = 0;
         auto const shift = shard.info.clock_offset_ns - source.start_ns;
         for (auto events = reader.next(); !events.empty(); events = reader.next()) {
             batch.assign(events.begin(), events.end());
             for (auto& event : batch) event.start_ns += shift;
+            late += std::erase_if(batch, [&](Event const& e) { return e.start_ns + e.duration_ns > last; });
             if (!window.is_whole()) std::erase_if(batch, [&](Event& event) { return !cut(event, window); });
             visitor(shard.info, batch);
         }
-        source.is_incomplete = source.is_incomplete || !reader.warning().empty();
+        source.is_incomplete = source.is_incomplete || !reader.warning().empty() || late > 0;
+        if (late > 0)
+            source.remarks.push_back(fmt::format("{}: {} event{} after the end of the execution and left out",
+                                                 shard.file.string(), late, late == 1 ? " is" : "s are"));
         if (!reader.warning().empty())
             source.remarks.push_back(fmt::format("{}: {}", shard.file.string(), reader.warning()));
     }

@@ -20,11 +20,13 @@ std::string plural(std::size_t count, std::string_view what) {
 std::string headline(TraceSource const& source, Analysis const& a) {
     auto const rate = a.runtime > 0 ? static_cast<double>(a.nodes) / a.runtime : 0;
     auto const threads = a.ranks.empty() ? 0 : static_cast<std::size_t>(a.threads()) / a.ranks.size();
-    auto text =
-        fmt::format("{}: {} run, {}; {} x {}, {}, {} nodes ({}/s), efficiency {:.1f} %\n",
-                    source.summary.folder.string(), source.summary.record.problem_kind, status_word(source.summary),
-                    plural(a.ranks.size(), "rank"), plural(threads, "thread"), base::human_duration(a.runtime),
-                    base::grouped(a.nodes), base::human_count(rate), 100 * a.efficiency.parallel);
+    auto text = fmt::format(
+        "{}: {} run, {}; {} x {}, {}, {} nodes ({}/s), {}\n", source.summary.folder.string(),
+        source.summary.record.problem_kind, status_word(source.summary), plural(a.ranks.size(), "rank"),
+        plural(threads, "thread"), base::human_duration(a.runtime), base::grouped(a.nodes), base::human_count(rate),
+        has_cores(a.efficiency) ? fmt::format("efficiency {:.1f} %", 100 * a.efficiency.parallel)
+                                : fmt::format("core share {:.1f} %", 100 * a.efficiency.core_share));
+    text += fmt::format("  {}\n", verdict_text(a));
     for (auto const& remark : a.remarks) text += fmt::format("  note: {}\n", remark);
     return text;
 }
@@ -80,7 +82,8 @@ std::vector<Line> efficiency_lines(Analysis const& a) {
 }
 
 std::string efficiency_text(Analysis const& a) {
-    std::string text = "\nefficiency                         lost (thread seconds)\n";
+    std::string text = has_cores(a.efficiency) ? "\nefficiency                         lost (thread seconds)\n"
+                                               : "\nefficiency (means nothing yet)     lost (thread seconds)\n";
     for (auto const& line : efficiency_lines(a)) {
         auto const name = std::string(static_cast<std::size_t>(2 * line.level), ' ') + std::string(line.name);
         text += fmt::format("  {:<24} {}", name, percent(line.share));
@@ -101,7 +104,10 @@ std::string phases_text(Analysis const& a) {
                                                               : "");
         text += fmt::format("  {:<38} {}  {:>8.3f}  {:>8.3f}  {:>8.3f}", name,
                             percent(a.runtime > 0 ? phase.mean / a.runtime : 0), phase.min, phase.mean, phase.max);
-        text += a.ranks.size() > 1 ? fmt::format("  rank {}\n", phase.max_rank) : "\n";
+        if (a.ranks.size() > 1) text += fmt::format("  rank {}", phase.max_rank);
+        text += phase.samples > 0
+                    ? fmt::format("  ({} samples)\n", base::grouped(static_cast<std::uint64_t>(phase.samples)))
+                    : "\n";
     }
     return text;
 }
@@ -147,10 +153,16 @@ std::string subtrees_text(Analysis const& a) {
 
 } // namespace
 
+std::string gain_text(Analysis const& analysis, std::size_t hint) {
+    auto const gain = hint < analysis.hint_gains.size() ? analysis.hint_gains[hint] : 0;
+    return gain > 0 ? fmt::format(" (up to {:.3g} thread seconds)", gain) : std::string();
+}
+
 std::string trace_text(TraceSource const& source, Analysis const& analysis) {
     auto text = headline(source, analysis) + efficiency_text(analysis) + phases_text(analysis) +
                 contention_text(analysis) + timeline_text(analysis) + subtrees_text(analysis) + "\nhints\n";
-    for (auto const& hint : analysis.hints) text += fmt::format("  - {}\n", hint);
+    for (std::size_t i = 0; i < analysis.hints.size(); ++i)
+        text += fmt::format("  - {}{}\n", analysis.hints[i], gain_text(analysis, i));
     return text;
 }
 

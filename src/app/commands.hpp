@@ -1,8 +1,8 @@
 #pragma once
 
-#include "espalier/analysis/summary.hpp"
 #include "espalier/base/log.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +12,13 @@ namespace espalier::app {
 struct SearchArguments {
     std::string experiment;
     std::vector<std::string> set; ///< key=value
-    std::string max_time;         ///< empty: not given
-    std::string max_nodes;
-    std::string threads;
-    std::string seed;
-    std::string results;
+    std::optional<std::string> max_time;
+    std::optional<std::string> max_nodes;
+    std::optional<std::string> threads;
+    std::optional<std::string> seed;
+    std::optional<std::string> results;
     bool force = false;
+    bool repair = false;
     bool dry_run = false;
     bool print_config = false;
     bool json = false;
@@ -33,10 +34,10 @@ struct ShowArguments {
     std::string run;
     bool json = false;
     bool status = false;
-    std::size_t top = 0;     ///< 0: ten in the table, all in JSON
-    std::size_t program = 0; ///< 0: none
-    std::string format = "text";
-    bool explain = false;
+    std::size_t top = 0;  ///< 0: ten in the table, all in JSON
+    std::string program;  ///< rank or key; empty: none
+    bool explain = false; ///< the format was asked for by its own flag
+    std::string format;   ///< empty: the first that the run's kind has
 };
 int show_command(ShowArguments const& arguments);
 
@@ -69,7 +70,10 @@ struct SimulateArguments {
     std::string policies; ///< empty: the run's own
     std::string latency = "2us";
     std::string master_cost = "5us";
-    std::string work = "x1"; ///< or `auto`
+    std::string work;             ///< `x1000` or `auto`; empty: x1
+    std::string duration;         ///< instead of it; empty: none
+    std::vector<std::string> set; ///< key=value
+    double target_efficiency = 0.8;
     std::string window;
     int threads = 0; ///< 0: as the run had
     int shared_cores = 0;
@@ -87,22 +91,6 @@ struct ReportArguments {
     std::size_t top = 5;
 };
 int report_command(ReportArguments const& arguments);
-
-struct CollectivesArguments {
-    std::string run;
-    std::size_t top = 10;
-    std::string size = "1KiB..64MiB";
-    std::string element = "f32";
-    int repeats = 20;
-    std::uint64_t seed = 1;
-    bool calibrate = false;
-    std::string output;
-    bool json = false;
-};
-int collectives_command(CollectivesArguments const& arguments);
-
-/// A run as text or as JSON, with what its problem says of it.
-void print_summary(analysis::RunSummary const& summary, bool json);
 
 int version_command(bool json);
 /// One line for provenance: compiler, flags and libraries.

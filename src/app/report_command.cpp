@@ -1,23 +1,21 @@
 #include "commands.hpp"
+#include "opened_run.hpp"
 
 #include "espalier/analysis/report/report.hpp"
 #include "espalier/analysis/scaling/scaling.hpp"
 #include "espalier/base/error.hpp"
-#include "espalier/base/units.hpp"
-#include "espalier/config/load.hpp"
-#include "espalier/problems/problems.hpp"
+#include "espalier/base/print.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <unistd.h>
+#include <utility>
 
 namespace espalier::app {
 namespace {
@@ -39,8 +37,8 @@ std::vector<int> parse_nodes(std::string const& text) {
         int count = 0;
         auto const [end, error] = std::from_chars(text.data() + from, text.data() + to, count);
         if (error != std::errc() || end != text.data() + to || count < 1 || count > most_nodes)
-            throw base::InputError("--nodes {}: '{}' is no number of nodes (1 to {}): say e.g. 1,16,256, or none", text,
-                                   text.substr(from, to - from), most_nodes);
+            throw base::InputError("--nodes {}: '{}' is not a number of nodes (1 to {}): use e.g. 1,16,256, or none",
+                                   text, text.substr(from, to - from), most_nodes);
         nodes.push_back(count);
         from = to + 1;
     }
@@ -49,31 +47,37 @@ std::vector<int> parse_nodes(std::string const& text) {
     return nodes;
 }
 
-/// `275,416.90 us`.
-std::string cost_text(double cost_us) {
-    auto const hundredths = static_cast<std::uint64_t>(std::llround(100 * cost_us));
-    return fmt::format("{}.{:02} us", base::grouped(hundredths / 100), hundredths % 100);
-}
-
-std::string title_of(Json const& result, std::size_t id) {
-    auto title = std::to_string(id);
-    for (auto const* key : {"cost_us", "predicted_us"})
-        if (result.contains(key)) title += ": " + cost_text(result[key].get<double>());
-    if (result.contains("kernels")) {
-        auto const kernels = result["kernels"].get<int>();
-        title += fmt::format(", {} kernel{}", kernels, kernels == 1 ? "" : "s");
-    }
-    return title;
-}
-
-void add_results(Contents& contents, problems::StoredRun const& run, std::size_t drawings) {
-    auto list = problems::results(run, std::max(table_rows, drawings));
+void add_results(Contents& contents, OpenedRun const& run, std::size_t drawings) {
+    auto const& told = run.results();
+    auto list = run.results_json(std::max(table_rows, drawings));
     if (list.is_null()) return;
-    contents.results = list["results"];
-    contents.input = list.value("input", Json());
+    contents.results = std::move(list);
+    contents.input = told.input();
+    auto const formats = told.formats();
+    auto const in = [&](std::size_t id, std::string const& format) {
+        return std::ranges::count(formats, format, &problems::Format::name) > 0 ? told.one(id, format) : std::string();
+    };
     for (std::size_t i = 0; i < std::min(drawings, contents.results.size()); ++i)
-        contents.drawings.push_back({title_of(contents.results[i], i + 1), problems::one_result(run, i + 1, "svg"),
-                                     problems::one_result(run, i + 1, "text")});
+        contents.drawings.push_back({told.title(contents.results[i]), in(i + 1, "svg"), in(i + 1, "text")});
+}
+
+/// What the page must know of costs and columns.
+void add_words(Contents& contents, problems::StoredResults const& told) {
+    auto const cost = told.cost();
+    contents.cost = {cost.unit, std::string(search::name(cost.source)), cost.about, cost.input};
+    for (auto const& column : told.columns()) contents.columns.push_back({column.key, column.title, column.unit});
+    for (auto const* key : {"verified", "executed", "cost_source", "optimality"})
+        if (std::ranges::count(contents.columns, key, &analysis::report::ResultColumn::key) == 0)
+            contents.columns.push_back({key, key, ""});
+    contents.funnel = told.funnel();
+    contents.advice = told.advice();
+}
+
+void require_execution(ReportArguments const& arguments, store::RunRecord const& record) {
+    auto const count = record.executions.size();
+    if (std::cmp_greater(arguments.execution, count))
+        throw base::InputError("{}: there is no execution {}; the run has {} (no page was written)", arguments.run,
+                               arguments.execution, count);
 }
 
 /// The page goes on without a trace and says why there is none.
@@ -81,9 +85,7 @@ std::optional<analysis::Analysis> analysed(ReportArguments const& arguments, con
                                            std::string& note) {
     try {
         auto source = analysis::open_trace(arguments.run, arguments.execution);
-        return analysis::analyse(
-            source,
-            {.policy = std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)]});
+        return analysis::analyse(source, {.policy = std::string(base::name(config.cluster.policy))});
     } catch (base::InputError const& error) {
         note = fmt::format("There is no trace to show: {}", error.what());
         return {};
@@ -98,8 +100,8 @@ void add_scaling(Contents& contents, ReportArguments const& arguments, config::R
     }
     try {
         auto source = analysis::open_trace(arguments.run, arguments.execution);
-        contents.scaling = analysis::scaling::to_json(analysis::scaling::predict(
-            source, {.nodes = nodes, .policies = {static_cast<cluster::PolicyKind>(config.cluster.policy)}}));
+        contents.scaling = analysis::scaling::to_json(
+            analysis::scaling::predict(source, {.nodes = nodes, .policies = {config.cluster.policy}}));
     } catch (base::InputError const& error) {
         contents.scaling_note = fmt::format("There is no prediction: {}", error.what());
     }
@@ -109,13 +111,13 @@ void add_scaling(Contents& contents, ReportArguments const& arguments, config::R
 void write_page(fs::path const& file, std::string const& text) {
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-        throw base::InputError("{}: is there and is no plain file (a page replaces only a file): name another with -o",
-                               file.string());
+        throw base::InputError(
+            "{}: is there and is not a plain file (a page replaces only a file): name another with -o", file.string());
     auto const temporary = fs::path(fmt::format("{}.{}.tmp", file.string(), ::getpid()));
-    std::ofstream out(temporary, std::ios::binary);
-    out << text;
-    out.close();
-    if (out && std::rename(temporary.c_str(), file.c_str()) == 0) return;
+    auto* const out = std::fopen(temporary.c_str(), "wbx"); // never through a link that is there
+    auto const is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    auto const is_closed = out != nullptr && std::fclose(out) == 0;
+    if (is_written && is_closed && std::rename(temporary.c_str(), file.c_str()) == 0) return;
     std::string const reason = std::strerror(errno);
     fs::remove(temporary, ignored);
     throw base::SystemError("{}: cannot write the page: {} (nothing was replaced): name another file with -o",
@@ -125,20 +127,18 @@ void write_page(fs::path const& file, std::string const& text) {
 } // namespace
 
 int report_command(ReportArguments const& arguments) {
-    auto const summary = analysis::load_summary(arguments.run);
-    auto const& record = summary.record;
-    auto const config = config::parse_experiment(record.config, "the stored experiment");
-    problems::StoredRun const run{config, record.info, record.counts, record.results};
-    Contents contents{.summary = summary, .run = analysis::summary_json(summary)};
-    if (auto own = problems::summary(run); !own.is_null()) contents.run[record.problem_kind] = own;
+    OpenedRun const run(arguments.run);
+    require_execution(arguments, run.summary().record);
+    run.check_keys();
+    Contents contents{.summary = run.summary(), .run = run.summary_json()};
     add_results(contents, run, arguments.top);
-    contents.funnel = problems::funnel_text(run);
-    auto const trace = analysed(arguments, config, contents.trace_note);
+    add_words(contents, run.results());
+    auto const trace = analysed(arguments, run.config(), contents.trace_note);
     contents.trace = trace ? &*trace : nullptr;
-    add_scaling(contents, arguments, config);
+    add_scaling(contents, arguments, run.config());
     auto const file = arguments.output.empty() ? fs::path(arguments.run) / "report.html" : fs::path(arguments.output);
     write_page(file, analysis::report::page(contents));
-    fmt::print("{}\n", file.string());
+    base::say("{}\n", file.string());
     return 0;
 }
 

@@ -1,34 +1,49 @@
 #include "commands.hpp"
+#include "opened_run.hpp"
 
-#include "espalier/analysis/summary.hpp"
 #include "espalier/base/error.hpp"
+#include "espalier/base/print.hpp"
 #include "espalier/base/system.hpp"
-#include "espalier/config/load.hpp"
-#include "espalier/problems/problems.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace espalier::app {
 
 namespace {
 
-/// What a problem needs of a stored run. The record must outlive it.
-class Stored {
-public:
-    explicit Stored(store::RunRecord const& record)
-        : config_(config::parse_experiment(record.config, "the stored experiment")), record_(record) {}
-    [[nodiscard]] problems::StoredRun run() const { return {config_, record_.info, record_.counts, record_.results}; }
+base::Json show_json(OpenedRun const& run, std::size_t top) {
+    auto object = run.summary_json();
+    auto const& told = run.results();
+    if (auto list = run.results_json(top); !list.is_null()) object["results"] = std::move(list);
+    if (auto input = told.input(); !input.is_null()) object["input"] = std::move(input);
+    object.update(told.more());
+    return object;
+}
 
-private:
-    config::RunConfig config_;
-    store::RunRecord const& record_;
-};
+std::string names_of(std::vector<problems::Format> const& formats) {
+    std::vector<std::string> names;
+    for (auto const& format : formats) names.push_back(format.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
 
-void print_json(analysis::RunSummary const& summary, problems::StoredRun const& run, std::size_t top) {
-    auto object = analysis::summary_json(summary);
-    if (auto own = problems::summary(run); !own.is_null()) object[summary.record.problem_kind] = own;
-    if (auto list = problems::results(run, top); !list.is_null()) object.update(list);
-    fmt::print("{}\n", object.dump(2));
+std::string one_program(OpenedRun const& run, ShowArguments const& arguments) {
+    auto const formats = run.results().formats();
+    auto const& kind = run.summary().record.problem_kind;
+    if (formats.empty())
+        throw base::InputError("{}: its problem is {}, which has no programs to show: name a run of kind {}",
+                               arguments.run, kind, kinds_with());
+    auto const format = arguments.format.empty() ? formats.front().name : arguments.format;
+    auto const is_there = std::ranges::count(formats, format, &problems::Format::name) > 0;
+    if (!is_there && arguments.explain)
+        throw base::InputError("--explain: there are no steps to explain (only programs of kind: {} have them): use "
+                               "--format with one of {}",
+                               kinds_with(explain_format), names_of(formats));
+    if (!is_there)
+        throw base::InputError("--format {}: kind {} has no such format: use one of {}", format, kind,
+                               names_of(formats));
+    return run.results().one(run.find(arguments.program), format);
 }
 
 /// Nothing of the stored program is taken on trust: its text is parsed and the program checked again.
@@ -49,62 +64,64 @@ std::string to_text(problems::Recheck const& check) {
                        check.is_proved ? ", proved" : "");
 }
 
-} // namespace
-
-void print_summary(analysis::RunSummary const& summary, bool json) {
-    Stored const stored(summary.record);
-    if (json) {
-        auto object = analysis::summary_json(summary);
-        if (auto own = problems::summary(stored.run()); !own.is_null()) object[summary.record.problem_kind] = own;
-        return fmt::print("{}\n", object.dump(2));
-    }
-    fmt::print("{}{}", analysis::summary_text(summary, problems::funnel_text(stored.run())),
-               problems::results_text(stored.run(), 10));
+/// Nothing is known of the run but whether its process lives.
+int show_begun(analysis::RunSummary const& summary, ShowArguments const& arguments) {
+    auto const word = analysis::status_word(summary);
+    auto const text =
+        fmt::format("{}: a run has begun here and has stored nothing yet ({}): {}", summary.folder.string(), word,
+                    summary.is_live ? "look again in a moment" : "the same command starts it from the beginning");
+    if (!arguments.program.empty()) throw base::InputError("{}", text);
+    if (arguments.json)
+        base::put_json(analysis::summary_json(summary));
+    else if (arguments.status)
+        base::say("{}\n", word);
+    else
+        base::say("{}\n", text);
+    if (arguments.status && !arguments.json) base::complain(text);
+    return arguments.status ? analysis::status_code(summary) : 0;
 }
 
+} // namespace
+
 int show_command(ShowArguments const& arguments) {
-    auto const summary = analysis::load_summary(arguments.run);
-    auto const code = arguments.status ? analysis::status_code(summary) : 0;
+    if (auto const begun = analysis::load_begun(arguments.run)) return show_begun(*begun, arguments);
     if (arguments.status && !arguments.json) {
-        fmt::print("{}\n", analysis::status_word(summary));
-        return code;
+        auto const summary = analysis::load_summary(arguments.run);
+        base::say("{}\n", analysis::status_word(summary));
+        return analysis::status_code(summary);
     }
-    Stored const stored(summary.record);
-    if (arguments.program > 0)
-        fmt::print("{}", problems::one_result(stored.run(), arguments.program,
-                                              arguments.explain ? "explain" : arguments.format));
+    OpenedRun const run(arguments.run);
+    run.check_keys();
+    if (!arguments.program.empty())
+        base::put(one_program(run, arguments));
     else if (arguments.json)
-        print_json(summary, stored.run(), arguments.top);
+        base::put_json(show_json(run, arguments.top));
     else
-        fmt::print("{}{}", analysis::summary_text(summary, problems::funnel_text(stored.run())),
-                   problems::results_text(stored.run(), arguments.top > 0 ? arguments.top : 10));
-    return code;
+        base::say("{}", run.text(arguments.top > 0 ? arguments.top : 10));
+    return arguments.status ? analysis::status_code(run.summary()) : 0;
 }
 
 int verify_command(VerifyArguments const& arguments) {
-    auto const summary = analysis::load_summary(arguments.run);
-    Stored const stored(summary.record);
+    OpenedRun const run(arguments.run);
     auto const seed = arguments.seed > 0 ? arguments.seed : static_cast<std::uint64_t>(base::wall_ns());
-    auto const count = summary.record.results.size();
+    auto const count = run.summary().record.results.size();
     if (count == 0) throw base::InputError("{}: the run has no results to verify", arguments.run);
     auto const scope = arguments.full ? problems::Scope::every_element : problems::Scope::sampled;
     auto list = base::Json::array();
     std::size_t wrong = 0;
-    problems::verify_again(stored.run(), seed, scope, [&](problems::Recheck const& check) {
+    run.results().recheck(seed, scope, [&](problems::Recheck const& check) {
         wrong += check.holds ? 0 : 1;
         if (arguments.json)
             list.push_back(to_json(check));
         else
-            fmt::print("{}", to_text(check));
+            base::say("{}", to_text(check));
     });
     if (arguments.json)
-        fmt::print(
-            "{}\n",
-            base::Json{{"run", arguments.run}, {"seed", seed}, {"programs", count}, {"wrong", wrong}, {"checks", list}}
-                .dump(2));
+        base::put_json(base::Json{
+            {"run", arguments.run}, {"seed", seed}, {"programs", count}, {"wrong", wrong}, {"checks", list}});
     else
-        fmt::print("{}: {} of {} programs are {}, seed {}\n", arguments.run, count - wrong, count,
-                   problems::recheck_claim(stored.run(), scope), seed);
+        base::say("{}: {} of {} programs are {}, seed {}\n", arguments.run, count - wrong, count,
+                  run.results().claim(scope), seed);
     return static_cast<int>(wrong > 0 ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 
@@ -113,21 +130,21 @@ int check_command(std::vector<std::string> const& files, bool json) {
     int bad = 0;
     for (auto const& file : files) {
         try {
-            auto const config = config::load_experiment(file);
-            if (!json) fmt::print("{}: ok ({})\n", file, config::kind_of(config.problem));
+            auto const config = problems::load(file).config;
+            if (!json) base::say("{}: ok ({})\n", file, config::kind_of(config.problem));
             report.push_back({{"file", file}, {"ok", true}, {"problem", config::kind_of(config.problem)}});
         } catch (base::InputError const& error) {
             ++bad;
-            if (!json) fmt::print(stderr, "{}\n", error.what());
+            if (!json) base::complain_as_is(error.what());
             report.push_back({{"file", file}, {"ok", false}, {"error", error.what()}});
         }
     }
-    if (json) fmt::print("{}\n", report.dump(2));
+    if (json) base::put_json(report);
     return static_cast<int>(bad > 0 ? base::ExitCode::invalid_input : base::ExitCode::done);
 }
 
 int schema_command() {
-    fmt::print("{}\n", config::schema_json());
+    base::put("{}\n", problems::experiments().schema_json());
     return 0;
 }
 

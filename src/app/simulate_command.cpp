@@ -2,11 +2,12 @@
 
 #include "espalier/analysis/scaling/scaling.hpp"
 #include "espalier/base/error.hpp"
+#include "espalier/base/print.hpp"
 #include "espalier/base/suggest.hpp"
 #include "espalier/base/units.hpp"
-#include "espalier/config/load.hpp"
+#include "espalier/problems/problems.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -43,8 +44,8 @@ std::vector<int> parse_nodes(std::string const& text) {
     for (auto const& word : split(text)) {
         auto const number = parse<int>(word);
         if (!number || *number < 1 || *number > 1'000'000)
-            throw base::InputError("--nodes {}: '{}' is no number of nodes (1 to 1000000): write e.g. --nodes 1,16,256",
-                                   text, word);
+            throw base::InputError(
+                "--nodes {}: '{}' is not a number of nodes (1 to 1000000): write e.g. --nodes 1,16,256", text, word);
         nodes.push_back(*number);
     }
     std::ranges::sort(nodes);
@@ -56,7 +57,7 @@ std::vector<PolicyKind> parse_policies(std::string const& text) {
     std::vector<PolicyKind> policies;
     std::vector<std::string> names;
     for (auto const kind : {PolicyKind::fixed, PolicyKind::omp_dynamic, PolicyKind::hybrid})
-        names.emplace_back(analysis::scaling::name(kind));
+        names.emplace_back(base::name(kind));
     for (auto const& word : split(text)) {
         auto const found = std::ranges::find(names, word);
         if (found == names.end()) {
@@ -77,6 +78,7 @@ std::int64_t parse_time(std::string_view flag, std::string const& text) {
 }
 
 double parse_work(std::string const& text) {
+    if (text.empty()) return 1;
     if (text == "auto") return 0;
     auto const number = parse<double>(std::string_view(text).substr(text.starts_with('x') ? 1 : 0));
     if (!number || !std::isfinite(*number) || *number <= 0)
@@ -86,10 +88,45 @@ double parse_work(std::string const& text) {
     return *number;
 }
 
-/// The scheduler's options are those of the run.
-cluster::ClusterOptions cluster_options(store::RunRecord const& record) {
-    auto const c = config::parse_experiment(record.config, "the stored experiment").cluster;
-    return {.policy = static_cast<PolicyKind>(c.policy),
+std::int64_t parse_time(config::Override const& one) {
+    auto const time = base::parse_duration(one.value);
+    if (!time) throw base::InputError("{}: no time: write a number with its unit, e.g. {}=2us", one.origin, one.key);
+    return time->count();
+}
+
+/// Bytes a second, `25GB/s`; gives nanoseconds a byte.
+double parse_bandwidth(std::string const& text) {
+    auto const bytes = text.ends_with("/s") ? base::parse_bytes(text.substr(0, text.size() - 2)) : std::nullopt;
+    if (!bytes || *bytes == 0)
+        throw base::InputError("--set network.bandwidth={}: no bandwidth: write e.g. network.bandwidth=12GB/s", text);
+    return 1e9 / static_cast<double>(*bytes);
+}
+
+/// What `--set` may change: the scheduler's keys of an experiment that make a difference here, and the network.
+std::vector<std::string> const& known_keys() {
+    static std::vector<std::string> const keys{"cluster.budget",     "cluster.commit",    "cluster.lease",
+                                               "cluster.checkpoint", "cluster.group",     "cluster.static_depth",
+                                               "network.latency",    "network.bandwidth", "network.message"};
+    return keys;
+}
+
+void check_key(config::Override const& one) {
+    if (std::ranges::find(known_keys(), one.key) != known_keys().end()) return;
+    auto const near = base::near_word(one.key, known_keys());
+    throw base::InputError("{}: simulate has no key '{}'{} ({} can be varied): the rest of the experiment is measured",
+                           one.origin, one.key, near ? fmt::format("; did you mean '{}'?", *near) : "",
+                           fmt::join(known_keys(), ", "));
+}
+
+/// The scheduler's options are those of the run, but for what is overridden.
+cluster::ClusterOptions cluster_options(store::RunRecord const& record,
+                                        std::vector<config::Override> const& overrides) {
+    auto const stored = problems::experiments().parse_stored(record.config);
+    auto const c =
+        overrides.empty()
+            ? stored.cluster
+            : problems::experiments().parse(config::to_yaml(stored), "the stored experiment", overrides).cluster;
+    return {.policy = c.policy,
             .budget_ns = c.budget.count(),
             .commit_ns = c.commit.count(),
             .lease_ns = c.lease.count(),
@@ -98,26 +135,55 @@ cluster::ClusterOptions cluster_options(store::RunRecord const& record) {
             .static_depth = c.static_depth};
 }
 
-} // namespace
+/// Sets what is of the network; gives back what is of the experiment.
+std::vector<config::Override> apply(std::vector<std::string> const& set, ScalingOptions& options) {
+    std::vector<config::Override> rest;
+    for (auto const& text : set) {
+        auto const one = config::parse_override(text);
+        check_key(one);
+        if (one.key == "network.latency")
+            options.latency_ns = parse_time(one);
+        else if (one.key == "network.message")
+            options.master_ns = parse_time(one);
+        else if (one.key == "network.bandwidth")
+            options.ns_per_byte = parse_bandwidth(one.value);
+        else
+            rest.push_back(one);
+    }
+    return rest;
+}
 
-int simulate_command(SimulateArguments const& arguments) {
+ScalingOptions options_of(SimulateArguments const& arguments) {
     ScalingOptions options{.nodes = parse_nodes(arguments.nodes),
                            .threads = arguments.threads,
                            .latency_ns = parse_time("--latency", arguments.latency),
                            .master_ns = parse_time("--master-cost", arguments.master_cost),
                            .work = parse_work(arguments.work),
+                           .target_efficiency = arguments.target_efficiency,
                            .shared_cores = arguments.shared_cores,
                            .seed = arguments.seed};
     if (!arguments.policies.empty()) options.policies = parse_policies(arguments.policies);
     if (!arguments.window.empty()) options.window = analysis::parse_window(arguments.window);
+    if (arguments.duration.empty()) return options;
+    options.duration_s = 1e-9 * static_cast<double>(parse_time("--duration", arguments.duration));
+    if (options.duration_s <= 0)
+        throw base::InputError("--duration {}: no work: write a time above 0, e.g. --duration 1h", arguments.duration);
+    return options;
+}
+
+} // namespace
+
+int simulate_command(SimulateArguments const& arguments) {
+    auto options = options_of(arguments);
+    auto const overrides = apply(arguments.set, options);
     auto source = analysis::open_trace(arguments.run, arguments.execution);
-    options.cluster = cluster_options(source.summary.record);
+    options.cluster = cluster_options(source.summary.record, overrides);
     if (arguments.policies.empty()) options.policies = {options.cluster.policy};
     auto const scaling = analysis::scaling::predict(source, options);
     if (arguments.json)
-        fmt::print("{}\n", analysis::scaling::to_json(scaling).dump(2));
+        base::put_json(analysis::scaling::to_json(scaling));
     else
-        fmt::print("{}", analysis::scaling::to_text(scaling));
+        base::say("{}", analysis::scaling::to_text(scaling));
     return 0;
 }
 

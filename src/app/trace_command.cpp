@@ -3,8 +3,9 @@
 #include "espalier/analysis/compare.hpp"
 #include "espalier/analysis/exports/exports.hpp"
 #include "espalier/base/error.hpp"
+#include "espalier/base/print.hpp"
 #include "espalier/base/units.hpp"
-#include "espalier/config/load.hpp"
+#include "espalier/problems/problems.hpp"
 
 #include <fmt/ranges.h>
 
@@ -17,8 +18,8 @@ using base::ExitCode;
 /// The policy that the run had, for hints. A run of a newer version may have an experiment that is not understood.
 std::string policy_of(TraceSource const& source) {
     try {
-        auto const config = config::parse_experiment(source.summary.record.config, "the stored experiment");
-        return std::array{"static", "omp-dynamic", "hybrid"}[static_cast<std::size_t>(config.cluster.policy)];
+        auto const config = problems::experiments().parse_stored(source.summary.record.config);
+        return std::string(base::name(config.cluster.policy));
     } catch (base::InputError const&) {
         return "";
     }
@@ -31,7 +32,7 @@ analysis::Analysis analysed(TraceSource& source, TraceArguments const& arguments
 }
 
 void say(std::vector<std::string> const& remarks) {
-    for (auto const& remark : remarks) fmt::print(stderr, "espalier: note: {}\n", remark);
+    for (auto const& remark : remarks) base::complain("note: {}", remark);
 }
 
 int compare(TraceArguments const& arguments) {
@@ -54,14 +55,13 @@ int compare(TraceArguments const& arguments) {
                        {"failed", is_below},
                        {"remarks", comparison.remarks},
                        {"metrics", base::Json::parse(analysis::render(comparison.table, "json"))}};
-        fmt::print("{}\n", out.dump(2));
+        base::put_json(out);
     } else {
         say(comparison.remarks);
-        fmt::print("{}", analysis::render(comparison.table, arguments.format));
+        base::put(analysis::render(comparison.table, arguments.format));
         if (arguments.format == "table")
-            fmt::print("B searches at {:.3g} of A's speed ({:.3g} by CPU time){}\n", comparison.speed,
-                       comparison.cpu_speed,
-                       is_below ? fmt::format(": below {}", arguments.fail_below) : std::string());
+            base::say("B searches at {:.3g} of A's speed ({:.3g} by CPU time){}\n", comparison.speed,
+                      comparison.cpu_speed, is_below ? fmt::format(": below {}", arguments.fail_below) : std::string());
     }
     return static_cast<int>(is_below ? ExitCode::comparison_failed : ExitCode::done);
 }
@@ -71,9 +71,9 @@ int export_trace(TraceArguments const& arguments) {
     auto const window = arguments.window.empty() ? analysis::Window{} : analysis::parse_window(arguments.window);
     auto const written = analysis::exports::write(source, window, arguments.export_format, arguments.output);
     say(source.remarks);
-    fmt::print("{}: {} events{}\n", written.open.string(), base::grouped(written.events),
-               written.messages ? fmt::format(", {} messages", base::grouped(*written.messages)) : std::string());
-    if (!written.also.empty()) fmt::print("{}: the same as Enter and Leave rows, for Pipit\n", written.also.string());
+    base::say("{}: {} events{}\n", written.open.string(), base::grouped(written.events),
+              written.messages ? fmt::format(", {} messages", base::grouped(*written.messages)) : std::string());
+    if (!written.also.empty()) base::say("{}: the same as Enter and Leave rows, for Pipit\n", written.also.string());
     return 0;
 }
 
@@ -81,7 +81,7 @@ int export_trace(TraceArguments const& arguments) {
 
 int trace_command(TraceArguments const& arguments) {
     if (arguments.compare.empty() == arguments.run.empty()) {
-        fmt::print(stderr, "espalier trace: name one run folder, or two after --compare (see espalier trace --help)\n");
+        base::complain("trace: name one run folder, or two after --compare (see espalier trace --help)");
         return static_cast<int>(ExitCode::usage);
     }
     if (!arguments.compare.empty()) return compare(arguments);
@@ -91,16 +91,15 @@ int trace_command(TraceArguments const& arguments) {
     if (!arguments.by.empty()) {
         say(analysis.remarks);
         auto const table = analysis::table_by(analysis, arguments.by, arguments.top);
-        fmt::print("{}",
-                   analysis::render(arguments.columns.empty() ? table : analysis::select(table, arguments.columns),
-                                    arguments.format));
+        base::put(analysis::render(arguments.columns.empty() ? table : analysis::select(table, arguments.columns),
+                                   arguments.format));
     } else if (arguments.format == "json") {
-        fmt::print("{}\n", analysis::to_json(analysis).dump(2));
+        base::put_json(analysis::to_json(analysis));
     } else if (arguments.format == "table" && arguments.columns.empty()) {
-        fmt::print("{}", analysis::trace_text(source, analysis));
+        base::say("{}", analysis::trace_text(source, analysis));
     } else {
-        fmt::print(stderr, "espalier trace: {} needs --by rank, thread, phase or node\n",
-                   arguments.columns.empty() ? "--format " + arguments.format : std::string("--columns"));
+        base::complain("trace: {} needs --by rank, thread, phase or node",
+                       arguments.columns.empty() ? "--format " + arguments.format : std::string("--columns"));
         return static_cast<int>(ExitCode::usage);
     }
     return 0;

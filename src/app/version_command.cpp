@@ -1,7 +1,7 @@
 #include "commands.hpp"
 
 #include "espalier/base/build_info.hpp"
-#include "espalier/base/json.hpp"
+#include "espalier/base/print.hpp"
 #include "espalier/cluster/communicator.hpp"
 #include "espalier/search/team.hpp"
 #include "espalier/smt/solver.hpp"
@@ -26,8 +26,8 @@ base::Json version_json() {
             {"openmp", search::openmp_version()},
             {"z3", smt::version()},
             {"hdf5", {{"built", hdf5.built}, {"running", hdf5.running}}},
-            {"cuda",
-             build.has_cuda ? "found by the build; no part of this version uses it yet" : "not found by the build"}};
+            {"cuda", build.has_cuda ? "built in; evaluates candidates where there is a GPU (verify.device)"
+                                    : "not found by the build"}};
 }
 
 } // namespace
@@ -43,19 +43,19 @@ std::string build_text() {
 int version_command(bool json) {
     auto const v = version_json();
     if (json) {
-        fmt::print("{}\n", v.dump(2));
+        base::put_json(v);
         return 0;
     }
-    fmt::print("espalier {} ({})\n", v["version"].get<std::string>(), v["commit"].get<std::string>());
-    fmt::print("  compiler  {}, {}, {}{}\n", v["compiler"].get<std::string>(), v["build_type"].get<std::string>(),
-               v["flags"].get<std::string>(), v["contracts"].get<bool>() ? ", contracts checked" : "");
-    fmt::print("  MPI       {} (running: {})\n", v["mpi"]["built"].get<std::string>(),
-               v["mpi"]["running"].get<std::string>());
-    fmt::print("  OpenMP    {}\n", v["openmp"].get<int>());
-    fmt::print("  Z3        {}\n", v["z3"].get<std::string>());
-    fmt::print("  HDF5      {} (running: {})\n", v["hdf5"]["built"].get<std::string>(),
-               v["hdf5"]["running"].get<std::string>());
-    fmt::print("  CUDA      {}\n", v["cuda"].get<std::string>());
+    base::say("espalier {} ({})\n", v["version"].get<std::string>(), v["commit"].get<std::string>());
+    base::say("  compiler  {}, {}, {}{}\n", v["compiler"].get<std::string>(), v["build_type"].get<std::string>(),
+              v["flags"].get<std::string>(), v["contracts"].get<bool>() ? ", contracts checked" : "");
+    base::say("  MPI       {} (running: {})\n", v["mpi"]["built"].get<std::string>(),
+              v["mpi"]["running"].get<std::string>());
+    base::say("  OpenMP    {}\n", v["openmp"].get<int>());
+    base::say("  Z3        {}\n", v["z3"].get<std::string>());
+    base::say("  HDF5      {} (running: {})\n", v["hdf5"]["built"].get<std::string>(),
+              v["hdf5"]["running"].get<std::string>());
+    base::say("  CUDA      {}\n", v["cuda"].get<std::string>());
     return 0;
 }
 

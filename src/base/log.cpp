@@ -1,5 +1,7 @@
 #include "espalier/base/log.hpp"
 
+#include "espalier/base/text.hpp"
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -39,10 +41,11 @@ spdlog::level::level_enum threshold(Options const& options) {
 
 void write(spdlog::level::level_enum level, std::string_view message) {
     auto const rank = sink().rank.load();
+    auto const text = printable(message); // names and texts from files are in it
     if (rank == 0)
-        sink().logger.log(level, "{}", message);
+        sink().logger.log(level, "{}", text);
     else
-        sink().logger.log(level, "rank {}: {}", rank, message);
+        sink().logger.log(level, "rank {}: {}", rank, text);
 }
 
 } // namespace

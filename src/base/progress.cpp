@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace espalier::base {
@@ -15,6 +16,8 @@ std::string progress_text(ProgressRecord const& record) {
                     human_count(static_cast<double>(record.nodes)), human_count(record.nodes_per_s), record.queued,
                     record.idle_threads, record.threads, record.results);
     text += std::isfinite(record.best) ? fmt::format(" | best {:.6g}", record.best) : std::string(" | best -");
+    if (std::isfinite(record.best) && record.improved_s >= 0)
+        text += fmt::format(", {} ago", human_duration(std::max(0.0, record.elapsed_s - record.improved_s)));
     if (record.lost_ranks > 0) text += fmt::format(" | lost ranks {}", record.lost_ranks);
     return text;
 }

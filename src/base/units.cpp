@@ -55,16 +55,22 @@ std::optional<Part> take_part(std::string_view& text) {
 std::optional<Nanoseconds> parse_duration(std::string_view text) {
     if (text == "0") return Nanoseconds{0};
     if (text.empty()) return std::nullopt;
-    double total = 0;
+    constexpr double most = 9.2e18;
+    std::int64_t whole = 0; // exact, so that what format_duration writes is read back: a double has 53 bits
+    double total = 0, rest = 0;
     while (!text.empty()) {
         auto const part = take_part(text);
         if (!part) return std::nullopt;
         auto const size = unit_size(duration_units, part->unit);
         if (!size) return std::nullopt;
-        total += part->number * static_cast<double>(*size);
+        auto const value = part->number * static_cast<double>(*size);
+        if ((total += value) > most) return std::nullopt;
+        if (part->number == std::floor(part->number))
+            whole += static_cast<std::int64_t>(part->number) * static_cast<std::int64_t>(*size);
+        else
+            rest += value;
     }
-    if (total > 9.2e18) return std::nullopt;
-    return Nanoseconds{std::llround(total)};
+    return Nanoseconds{whole + std::llround(rest)};
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {

@@ -48,20 +48,20 @@ void Agent::start(std::int64_t now_ns) {
     deliver(now_ns);
 }
 
-void Agent::on_message(base::Rank from, Message const& message, std::int64_t now_ns) {
-    dispatch(from, message, now_ns);
+void Agent::on_message(base::Rank from, Message message, std::int64_t now_ns) {
+    dispatch(from, std::move(message), now_ns);
     deliver(now_ns);
 }
 
 /// The level and the direction of a message say which role it is for.
-void Agent::dispatch(base::Rank from, Message const& message, std::int64_t now_ns) {
+void Agent::dispatch(base::Rank from, Message message, std::int64_t now_ns) {
     auto const& body = message.body;
     bool const is_for_member = std::holds_alternative<Welcome>(body) || std::holds_alternative<Batch>(body) ||
                                std::holds_alternative<Order>(body);
     auto* const link = message.header.level == 0 ? worker_.get() : uplink_.get();
     auto* const hub = message.header.level == 0 ? hub_.get() : top_hub_.get();
-    if (is_for_member && link != nullptr) return link->on_message(message, now_ns);
-    if (!is_for_member && hub != nullptr) return hub->on_message(from, message, now_ns);
+    if (is_for_member && link != nullptr) return link->on_message(std::move(message), now_ns);
+    if (!is_for_member && hub != nullptr) return hub->on_message(from, std::move(message), now_ns);
     throw base::SystemError("rank {} sent a message to a role that rank {} does not have", from.value, self_.value);
 }
 
@@ -94,7 +94,7 @@ void Agent::deliver(std::int64_t now_ns) {
         is_quiet = true;
         for (auto& outgoing : said) {
             if (outgoing.to == self_) {
-                dispatch(self_, outgoing.message, now_ns);
+                dispatch(self_, std::move(outgoing.message), now_ns);
                 is_quiet = false;
             } else {
                 outgoing.message.header.sequence = ++sequence_;

@@ -15,7 +15,7 @@ public:
     [[nodiscard]] base::Bytes broadcast(base::Bytes bytes) override { return bytes; }
     void send(base::Rank, base::Bytes) override {} // an Agent delivers messages to itself
     [[nodiscard]] std::optional<Incoming> receive() override { return std::nullopt; }
-    void finish() override {}
+    void finish(int) override {}
     [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
 
 private:

@@ -3,10 +3,18 @@
 #include "espalier/base/log.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace espalier::cluster {
 
 using search::StopReason;
+
+namespace {
+
+/// Stopped before the roots were made; where there are none at all, making them again costs nothing.
+bool has_not_begun(RunState const& state) { return state.stage == 0 && state.counts.nodes == 0 && state.open.empty(); }
+
+} // namespace
 
 Conductor::Conductor(search::AnyProblem const& problem, Hub& top, Journal& journal, Options options)
     : problem_(problem), top_(top), journal_(journal), options_(options) {
@@ -15,31 +23,82 @@ Conductor::Conductor(search::AnyProblem const& problem, Hub& top, Journal& journ
 
 void Conductor::start(std::int64_t now_ns) {
     start_ns_ = checkpoint_ns_ = absorbed_ns_ = now_ns;
-    feed(problem_.roots());
+    top_.count_run_time_from(now_ns);
+    feed([this](base::StopToken stop) { return problem_.roots(stop); });
 }
 
 void Conductor::resume(RunState state, std::int64_t now_ns) {
     start_ns_ = checkpoint_ns_ = absorbed_ns_ = now_ns;
     state_ = std::move(state);
-    for (auto const& result : state_.results) keys_.insert(result.key);
+    top_.count_run_time_from(now_ns - static_cast<std::int64_t>(1e9 * state_.earlier_seconds));
+    for (auto const& result : state_.results) {
+        keys_.insert(result.key);
+        if (problem_.info().has_measure) journal_.measured().add(result);
+        if (problem_.info().has_classes) lower(state_.classes, {problem_.class_of(result), result.cost});
+    }
     top_.offer_incumbent(state_.incumbent);
-    feed(std::exchange(state_.open, {}));
+    top_.offer_class_costs(state_.classes);
+    if (has_not_begun(state_)) return feed([this](base::StopToken stop) { return problem_.roots(stop); });
+    feed([open = std::exchange(state_.open, {})](base::StopToken) mutable { return std::move(open); });
+}
+
+/// Roots may be millions, or take long to make and to cut. They are taken when they are there; most are at once.
+template <class MakeRoots>
+void Conductor::feed(MakeRoots make_roots) {
+    awaited_ = std::async(options_.feeding, [this, make = std::move(make_roots)]() mutable {
+        return seed(make(base::StopToken(gives_up_feeding_)));
+    });
+    if (options_.feeding == std::launch::async) awaited_.wait_for(std::chrono::milliseconds(20));
+    static_cast<void>(take_roots());
 }
 
 /// Static policies cut the tree first, so that every thread of every rank gets every P-th subtree.
-void Conductor::feed(search::PackedNodes nodes) {
-    if (options_.cluster.policy == PolicyKind::hybrid) return top_.add(nodes);
-    auto seeding = problem_.seed(nodes, {.depth = options_.cluster.static_depth, .subtrees = 8 * options_.workers});
+search::Seeding Conductor::seed(search::PackedNodes roots) const {
+    if (options_.cluster.policy == PolicyKind::hybrid)
+        return {.done = {.counts = search::zero_counts(problem_.info())}, .subtrees = std::move(roots)};
+    return problem_.seed(roots, {.depth = options_.cluster.static_depth,
+                                 .subtrees = 8 * options_.workers,
+                                 .records = &journal_.records(),
+                                 .measured = &journal_.measured(),
+                                 .stop = base::StopToken(gives_up_feeding_)});
+}
+
+/// False while roots are still being made. No roots of a next stage: the run is complete.
+bool Conductor::take_roots() {
+    if (!awaited_.valid()) return true;
+    if (awaited_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
+    search::Seeding seeding;
+    try {
+        seeding = awaited_.get();
+    } catch (base::Stopped const&) { // what is saved then is the end of the stage before, or that nothing has begun
+        return lacks_roots_ = true;
+    }
+    if (std::exchange(awaits_stage_, false)) {
+        if (seeding.subtrees.empty() && seeding.done.counts.nodes == 0) stop(StopReason::complete);
+        start_stage();
+    }
+    for (auto& result : seeding.done.results) result.found_s = top_.run_seconds();
     absorb(std::move(seeding.done));
-    top_.add(seeding.subtrees);
+    top_.add(std::move(seeding.subtrees));
+    return true;
+}
+
+void Conductor::start_stage() {
+    if (phase_ == Phase::stopping && reason_ == StopReason::complete) return;
+    ++state_.stage;
+    state_.emits.clear();
+    state_.emit_marks.clear();
+    is_checkpoint_due_ = true; // what a stage emitted is not read twice
 }
 
 void Conductor::tick(std::int64_t now_ns) {
     if (phase_ == Phase::finished) return;
     if (phase_ == Phase::stopping) {
-        if (top_.is_stopped()) finish();
+        if (take_roots() && top_.is_stopped()) finish();
         return;
     }
+    if (!take_roots()) return check_limits(now_ns); // nothing is complete, and nothing can be saved, without them
+    if (phase_ != Phase::running) return;
     if (now_ns - absorbed_ns_ > 1'000'000'000) {
         absorbed_ns_ = now_ns;
         absorb(top_.take_done());
@@ -54,49 +113,54 @@ void Conductor::absorb(search::Harvest harvest) {
     search::add_to(state_.counts, harvest.counts, problem_.info());
     for (auto& result : harvest.results) {
         state_.incumbent = std::min(state_.incumbent, result.cost);
+        if (problem_.info().has_classes) lower(state_.classes, {problem_.class_of(result), result.cost});
         if (keys_.insert(result.key).second) state_.results.push_back(std::move(result));
     }
-    if (problem_.info().has_bound) // the answer of branch and bound is all results equal to the best
-        std::erase_if(state_.results, [&](auto const& result) { return result.cost > state_.incumbent; });
+    if (problem_.info().has_bound) std::erase_if(state_.results, [&](auto const& result) { return is_beaten(result); });
     std::move(harvest.emits.begin(), harvest.emits.end(), std::back_inserter(state_.emits));
-    for (auto const& mark : harvest.emit_marks) {
-        auto const known = std::find_if(state_.emit_marks.begin(), state_.emit_marks.end(),
-                                        [&](auto const& m) { return m.rank == mark.rank; });
-        if (known == state_.emit_marks.end())
-            state_.emit_marks.push_back(mark);
-        else
-            known->records = std::max(known->records, mark.records);
-    }
+    for (auto const& mark : harvest.emit_marks) absorb(mark);
+}
+
+/// What follows what is known makes it longer; after a gap, of work that was lost, it stands by itself.
+void Conductor::absorb(search::EmitMark const& mark) {
+    auto& marks = state_.emit_marks;
+    auto const known = std::ranges::find_if(
+        marks, [&](auto const& m) { return m.rank == mark.rank && m.first <= mark.first && mark.first <= m.records; });
+    if (known == marks.end())
+        marks.push_back(mark);
+    else
+        known->records = std::max(known->records, mark.records);
+}
+
+/// The answer of branch and bound is all results equal to the best, or to the best of their class.
+bool Conductor::is_beaten(search::ResultRecord const& result) const {
+    if (!problem_.info().has_classes) return result.cost > state_.incumbent;
+    return result.cost > search::cost_of(state_.classes, problem_.class_of(result));
 }
 
 void Conductor::check_completion() {
     if (!top_.status().is_dry) return;
     absorb(top_.take_done());
-    auto const roots = next_stage();
-    if (roots.empty()) return stop(StopReason::complete);
-    ++state_.stage;
-    state_.emits.clear();
-    state_.emit_marks.clear();
-    feed(roots);
-    is_checkpoint_due_ = true; // what a stage emitted is not read twice
+    if (state_.stage + 1 >= problem_.info().stages) return stop(StopReason::complete);
+    awaits_stage_ = true;
+    feed([this](base::StopToken stop) { return next_roots(stop); });
 }
 
-search::PackedNodes Conductor::next_stage() {
-    if (state_.stage + 1 >= problem_.info().stages) return {};
+/// Called beside the communicating thread, which changes nothing of the state until the roots are there.
+search::PackedNodes Conductor::next_roots(base::StopToken stop) const {
+    if (!problem_.info().has_buckets) return problem_.next_stage(state_.stage, emitted(stop), stop);
+    auto const records = state_.counts.counters.back();
+    if (records == 0) return {};
+    search::Bucket const first{
+        .stage = state_.stage, .list = journal_.list_records(state_), .bits = search::bucket_bits(records)};
+    return problem_.bucket_roots(first, stop);
+}
+
+std::vector<search::EmitGroup> Conductor::emitted(base::StopToken stop) const {
     auto records = journal_.emitted(state_.emit_marks);
+    stop.check();
     records.insert(records.end(), state_.emits.begin(), state_.emits.end());
-    return problem_.next_stage(state_.stage, join_by_key(std::move(records)));
-}
-
-std::vector<search::EmitGroup> join_by_key(std::vector<search::EmitRecord> records) {
-    std::sort(records.begin(), records.end());
-    records.erase(std::unique(records.begin(), records.end()), records.end());
-    std::vector<search::EmitGroup> groups;
-    for (auto& record : records) {
-        if (groups.empty() || groups.back().key != record.key) groups.push_back({record.key, {}});
-        groups.back().values.push_back(std::move(record.bytes));
-    }
-    return groups;
+    return search::join_by_key(std::move(records));
 }
 
 void Conductor::check_limits(std::int64_t now_ns) {
@@ -141,6 +205,7 @@ void Conductor::stop(StopReason reason) {
     if (phase_ != Phase::running) return;
     phase_ = Phase::stopping;
     reason_ = reason;
+    gives_up_feeding_ = true;
     top_.order_stop();
 }
 
@@ -149,7 +214,8 @@ void Conductor::finish() {
     phase_ = Phase::finished;
     absorb(top_.take_done());
     auto const is_last_stage = state_.stage + 1 >= problem_.info().stages;
-    if (top_.status().is_dry && is_last_stage && reason_ != StopReason::error) reason_ = StopReason::complete;
+    if (top_.status().is_dry && is_last_stage && !lacks_roots_ && reason_ != StopReason::error)
+        reason_ = StopReason::complete;
     if (reason_ != StopReason::complete) error_ = top_.error();
     save();
 }

@@ -34,13 +34,14 @@ Hub::Member* Hub::find(Rank rank) {
     return found == index_.end() ? nullptr : &members_[found->second];
 }
 
-void Hub::on_message(Rank from, Message const& message, std::int64_t now_ns) {
+void Hub::on_message(Rank from, Message message, std::int64_t now_ns) {
     auto* member = find(from);
     if (member == nullptr) throw base::SystemError("rank {} is not a member of this group", from.value);
     now_ns_ = now_ns;
     has_news_ = true;
     offer_incumbent(message.header.incumbent);
-    std::visit([&](auto const& body) { receive(*member, body, now_ns); }, message.body);
+    offer_class_costs(message.header.classes);
+    std::visit([&](auto& body) { receive(*member, std::move(body), now_ns); }, message.body);
 }
 
 void Hub::tick(std::int64_t now_ns) {
@@ -72,6 +73,8 @@ bool Hub::is_current(Member& member, std::uint32_t epoch, Pulse const* pulse, st
         if (member.state == State::lost) {
             member.state = State::active; // it was suspected in vain, has dropped its old work and is back
             base::log::note("rank {} is back", member.rank.value);
+            if (is_stopping_)
+                send(member, order(member, OrderKind::stop), now_ns); // it was not there when others heard
         }
         return true;
     }
@@ -102,21 +105,23 @@ void Hub::note(Member& member, Pulse const& pulse, std::int64_t now_ns) {
         asked_to_stop_ = pulse.asks_to_stop;
 }
 
-void Hub::receive(Member& member, Commit const& commit, std::int64_t now_ns) {
+/// What it carries may be millions of subtrees: it is moved, not copied.
+void Hub::receive(Member& member, Commit&& commit, std::int64_t now_ns) {
     if (!is_current(member, commit.pulse.epoch, &commit.pulse, now_ns)) return;
-    auto const& harvest = commit.harvest;
+    auto& harvest = commit.harvest;
+    auto const has_given = !harvest.given.empty();
     search::add_to(done_.counts, harvest.counts, info_);
-    done_.results.insert(done_.results.end(), harvest.results.begin(), harvest.results.end());
-    done_.emits.insert(done_.emits.end(), harvest.emits.begin(), harvest.emits.end());
-    done_.emit_marks.insert(done_.emit_marks.end(), harvest.emit_marks.begin(), harvest.emit_marks.end());
     total_nodes_ += harvest.counts.nodes;
     total_results_ += harvest.results.size();
-    member.kept = harvest.kept;
+    for (auto& result : harvest.results) done_.results.emplace_back(std::move(result)).found_s = run_seconds();
+    std::move(harvest.emits.begin(), harvest.emits.end(), std::back_inserter(done_.emits));
+    done_.emit_marks.insert(done_.emit_marks.end(), harvest.emit_marks.begin(), harvest.emit_marks.end());
+    member.kept = std::move(harvest.kept);
     while (!member.unreceived.empty() && member.unreceived.front().number <= commit.pulse.received)
         member.unreceived.pop_front();
-    queue_.push(harvest.given);
+    queue_.push(std::move(harvest.given));
     note(member, commit.pulse, now_ns);
-    if (!harvest.given.empty()) {
+    if (has_given) {
         member.barren_ns = 0;
         member.is_asked = false;
     }
@@ -157,9 +162,16 @@ void Hub::lose(Member& member) {
     for (auto& batch : member.unreceived) queue_.push(std::move(batch.roots));
     member.unreceived.clear();
     member.batches = 0;
-    member.pulse = {};
+    member.pulse = {.cpu_seconds = member.pulse.cpu_seconds}; // which was spent all the same
     member.hunger = Hunger::none;
     member.is_asked = false;
+}
+
+Farewell Hub::farewells() const {
+    auto sum = farewells_;
+    for (auto const& member : members_)
+        if (member.state == State::lost) sum.cpu_seconds += member.pulse.cpu_seconds;
+    return sum;
 }
 
 int Hub::lost() const {
@@ -188,7 +200,8 @@ Order Hub::order(Member const& member, OrderKind kind) const {
 void Hub::send(Member& member, Body body, std::int64_t now_ns) {
     member.sent_ns = now_ns;
     outgoing_.push_back(
-        {member.rank, {.header = {.level = options_.level, .incumbent = incumbent_}, .body = std::move(body)}});
+        {member.rank,
+         {.header = {.level = options_.level, .incumbent = incumbent_, .classes = classes_}, .body = std::move(body)}});
 }
 
 void Hub::order_commit() {

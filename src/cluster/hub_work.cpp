@@ -56,6 +56,14 @@ std::size_t Hub::portion(Member const& member, std::int64_t now_ns) const {
     return std::max(policy_.next_portion(member.portion, now_ns - member.fed_ns, idle_threads), ranks);
 }
 
+/// Of members that get more than a subtree for each of their ranks, because they were soon back for more.
+std::size_t Hub::large_portions() const {
+    std::size_t sum = 0;
+    for (auto const& member : members_)
+        sum += member.portion > static_cast<std::size_t>(member.ranks) ? member.portion : 0;
+    return sum;
+}
+
 std::vector<Hub::Member*> Hub::hungry_members(Hunger hunger) {
     std::vector<Member*> hungry;
     for (auto& member : members_)
@@ -104,7 +112,8 @@ std::int64_t Hub::may_give_ns(Member const& member) const {
 
 /// Asks the richest members to give while somebody is hungry, somebody above is, or the queue is short.
 void Hub::recall(std::int64_t now_ns) {
-    auto const reserve = policy_.reserve(members_.size()) + (is_asked_to_give_ ? policy_.gift(members_.size()) : 0);
+    auto const reserve =
+        policy_.reserve(members_.size(), large_portions()) + (is_asked_to_give_ ? policy_.gift(members_.size()) : 0);
     next_ask_ns_ = never;
     if (queue_.size() >= reserve && hungry_ == 0) return;
     std::vector<std::pair<std::uint64_t, Member*>> rich;
@@ -154,8 +163,8 @@ void Hub::ask(Member& member, std::size_t amount, std::int64_t now_ns) {
     send(member, give, now_ns);
 }
 
-void Hub::add(search::PackedNodes const& nodes) {
-    queue_.push(nodes);
+void Hub::add(search::PackedNodes nodes) {
+    queue_.push(std::move(nodes));
     serve(now_ns_);
     has_news_ = false;
 }

@@ -48,7 +48,7 @@ public:
         inbox.pop_front();
         return incoming;
     }
-    void finish() override {}
+    void finish(int) override {}
     [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
 
 private:

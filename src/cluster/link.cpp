@@ -9,6 +9,9 @@ namespace espalier::cluster {
 namespace {
 
 constexpr std::int64_t chunk_ns = 1'000'000; ///< for about so long a thread works before it shows what it has
+/// Between commits that nobody asked for, for each subtree that travels with them: packing, sending and reading one
+/// takes about a microsecond in all, and shall not take more than a tenth of the time.
+constexpr std::int64_t kept_pause_ns = 10'000;
 
 } // namespace
 
@@ -23,10 +26,11 @@ void Link::start(std::int64_t now_ns) {
     send(Hello{.threads = pool_.status().threads, .host = options_.host, .clock_ns = now_ns});
 }
 
-void Link::on_message(Message const& message, std::int64_t now_ns) {
+void Link::on_message(Message message, std::int64_t now_ns) {
     heard_ns_ = now_ns;
     pool_.offer_incumbent(message.header.incumbent);
-    std::visit([&](auto const& body) { receive(body, now_ns); }, message.body);
+    pool_.offer_class_costs(message.header.classes);
+    std::visit([&](auto& body) { receive(std::move(body), now_ns); }, message.body);
 }
 
 void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
@@ -37,8 +41,10 @@ void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
         pool_.drop_all();
     }
     epoch_ = welcome.epoch;
+    marked_ = emitted_;
     received_ = 0;
     owed_ = 0;
+    owes_commit_ = false;
     auto const status = pool_.status();
     has_told_dry_ = status.is_dry; // the pulse says it, and there is nothing to commit
     committed_nodes_ = status.nodes;
@@ -46,7 +52,7 @@ void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
     send_pulse(status, false, now_ns);
 }
 
-void Link::receive(Batch const& batch, std::int64_t now_ns) {
+void Link::receive(Batch&& batch, std::int64_t now_ns) {
     if (batch.epoch != epoch_) return;
     fed_ns_ = now_ns;
     received_ = batch.number;
@@ -54,7 +60,7 @@ void Link::receive(Batch const& batch, std::int64_t now_ns) {
     told_hunger_ = Hunger::none;
     is_thought_poor_ = false;
     has_told_dry_ = false;
-    pool_.add(batch.roots);
+    pool_.add(std::move(batch.roots));
 }
 
 void Link::receive(Order const& order, std::int64_t now_ns) {
@@ -84,6 +90,7 @@ void Link::read_clock(std::int64_t echo_ns, std::int64_t hub_ns, std::int64_t no
 void Link::tick(std::int64_t now_ns) {
     if (epoch_ == 0 || has_stopped_) return;
     auto const status = pool_.status();
+    if (emit_sink_ && status.emits >= most_emits) write_emits(pool_.take_emits());
     answer_orders(status, now_ns);
     if (!has_stopped_) report(status, now_ns);
 }
@@ -112,9 +119,9 @@ void Link::report(PoolStatus const& status, std::int64_t now_ns) {
     }
     auto const has_news = status.nodes != committed_nodes_;
     auto const has_results = status.results != committed_results_;
-    if ((has_news && now_ns - commit_ns_ >= options_.commit_ns) ||
-        (has_results && now_ns - commit_ns_ >= options_.result_ns))
-        return commit(0, now_ns);
+    auto const pause_ns = std::max(has_results ? std::min(options_.commit_ns, options_.result_ns) : options_.commit_ns,
+                                   static_cast<std::int64_t>(kept_) * kept_pause_ns);
+    if ((has_news || has_results) && now_ns - commit_ns_ >= pause_ns) return commit(0, now_ns);
     auto const interval = std::min(budget_ns_, options_.lease_ns / 4);
     if (wants_pulse_ || now_ns - pulse_ns_ >= (status.is_dry ? options_.lease_ns / 4 : interval) ||
         is_news_of_hunger(status, now_ns) || is_recovered(status, now_ns))
@@ -174,16 +181,20 @@ void Link::remember(Pulse const& told) {
     is_thought_poor_ = told.hunger == Hunger::idle || told.has_declined;
 }
 
+void Link::write_emits(std::vector<search::EmitRecord> records) {
+    if (!records.empty()) emitted_ = emit_sink_(std::move(records));
+}
+
 /// The pool's ledgers, all of them, in one message. Status is read after the harvest, so that nothing it says is older.
 void Link::commit(std::size_t give, std::int64_t now_ns) {
     Commit message{.harvest = pool_.harvest(give), .is_final = has_stopped_, .error = error_};
     auto& harvest = message.harvest;
-    if (emit_sink_ && !harvest.emits.empty()) {
-        harvest.emit_marks.push_back({options_.self.value, emit_sink_(harvest.emits)});
-        harvest.emits.clear();
-    }
+    if (emit_sink_) write_emits(std::exchange(harvest.emits, {}));
+    if (emitted_ != marked_)
+        harvest.emit_marks.push_back({options_.self.value, emitted_, std::exchange(marked_, emitted_)});
     committed_nodes_ += harvest.counts.nodes;
     committed_results_ += harvest.results.size();
+    kept_ = harvest.kept.size();
     auto const status = pool_.status();
     message.pulse = pulse(status, now_ns);
     message.pulse.has_declined = give > 0 && harvest.given.empty();
@@ -198,8 +209,8 @@ std::int64_t Link::next_wake_ns() const {
     if (owes_commit_) return pulse_ns_;
     if (owed_ > 0) return declines_ns(); // what could be given before comes from the pool, which is looked at anyway
     if (has_told_dry_) return pulse_ns_ + options_.lease_ns / 4; // until a batch comes
-    auto const due_ns =
-        std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + options_.commit_ns});
+    auto const pause_ns = std::max(options_.commit_ns, static_cast<std::int64_t>(kept_) * kept_pause_ns);
+    auto const due_ns = std::min({pulse_ns_ + budget_ns_, pulse_ns_ + options_.lease_ns / 4, commit_ns_ + pause_ns});
     return patient_until_ns_ > 0 ? std::min(due_ns, patient_until_ns_) : due_ns;
 }
 
@@ -222,8 +233,8 @@ void Link::say_farewell(Farewell farewell) {
 }
 
 void Link::send(Body body) {
-    outgoing_.push_back(
-        {options_.hub, {.header = {.level = options_.level, .incumbent = pool_.incumbent()}, .body = std::move(body)}});
+    Header header{.level = options_.level, .incumbent = pool_.incumbent(), .classes = pool_.class_costs()};
+    outgoing_.push_back({options_.hub, {.header = std::move(header), .body = std::move(body)}});
 }
 
 } // namespace espalier::cluster

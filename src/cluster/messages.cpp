@@ -68,6 +68,19 @@ private:
     std::size_t size_ = 0;
 };
 
+constexpr OrderKind last_of(OrderKind) { return OrderKind::stop; }
+constexpr Hunger last_of(Hunger) { return Hunger::idle; }
+constexpr search::StopReason last_of(search::StopReason) {
+    return static_cast<search::StopReason>(search::stop_reason_names.size() - 1);
+}
+constexpr search::Verification last_of(search::Verification) { return search::Verification::partial; }
+
+template <class Enum>
+Enum known(Enum value) {
+    if (value > last_of(value)) throw base::SystemError("a message has a value that is none of its kind");
+    return value;
+}
+
 class Reader {
 public:
     explicit Reader(std::span<std::byte const> in) : in_(in) {}
@@ -80,7 +93,11 @@ public:
 private:
     template <class T>
     void one(T& value) {
-        if constexpr (base::Packable<T>)
+        if constexpr (std::same_as<T, bool>)
+            value = in_.get<std::uint8_t>() != 0; // any other byte is no bool
+        else if constexpr (std::is_enum_v<T>)
+            value = known(in_.get<T>());
+        else if constexpr (base::Packable<T>)
             value = in_.get<T>();
         else if constexpr (std::same_as<T, std::string>)
             value = in_.get_text();
@@ -103,10 +120,11 @@ void fields(auto& a, Like<search::ResultRecord> auto& m) {
     a(m.key, m.cost, m.error_bound, m.verification, m.text, m.payload);
 }
 void fields(auto& a, Like<search::EmitRecord> auto& m) { a(m.key, m.bytes); }
-void fields(auto& a, Like<search::EmitMark> auto& m) { a(m.rank, m.records); }
+void fields(auto& a, Like<search::EmitMark> auto& m) { a(m.rank, m.records, m.first); }
 void fields(auto& a, Like<search::Counts> auto& m) { a(m.nodes, m.funnel, m.counters); }
 void fields(auto& a, Like<search::Harvest> auto& m) { a(m.counts, m.results, m.emits, m.emit_marks, m.kept, m.given); }
 void fields(auto& a, Like<search::PhaseTimes> auto& m) { a(m.start, m.search, m.verify, m.prove, m.store, m.idle); }
+void fields(auto& a, Like<search::ClassCost> auto& m) { a(m.class_key, m.cost); }
 void fields(auto& a, Like<Header> auto& m) { a(m.level, m.sequence, m.incumbent); }
 void fields(auto& a, Like<Hello> auto& m) { a(m.threads, m.host, m.clock_ns); }
 void fields(auto& a, Like<Welcome> auto& m) { a(m.epoch, m.echo_ns, m.clock_ns); }
@@ -119,6 +137,18 @@ void fields(auto& a, Like<Pulse> auto& m) {
 void fields(auto& a, Like<Commit> auto& m) { a(m.pulse, m.harvest, m.is_final, m.error); }
 void fields(auto& a, Like<Farewell> auto& m) {
     a(m.epoch, m.ranks, m.cpu_seconds, m.peak_rss_bytes, m.phases, m.trace_events);
+}
+
+/// Set in the byte of the kind if a list of incumbents by class follows the header.
+constexpr std::uint8_t classes_follow = 0x80;
+
+/// All bytes of a message in their order.
+void write_message(auto& write, Message const& message) {
+    auto const& header = message.header;
+    auto const flag = header.classes.empty() ? std::uint8_t{0} : classes_follow;
+    write(message_version, static_cast<std::uint8_t>(message.body.index() | flag), header);
+    if (flag != 0) write(header.classes);
+    std::visit([&](auto const& body) { write(body); }, message.body);
 }
 
 /// A default-constructed body of the variant's alternative `index`.
@@ -135,15 +165,13 @@ Body body_of(std::size_t index) {
 Bytes encode(Message const& message) {
     Bytes bytes;
     Writer write(bytes);
-    write(message_version, static_cast<std::uint8_t>(message.body.index()), message.header);
-    std::visit([&](auto const& body) { write(body); }, message.body);
+    write_message(write, message);
     return bytes;
 }
 
 std::size_t encoded_size(Message const& message) {
     Counter count;
-    count(message_version, static_cast<std::uint8_t>(message.body.index()), message.header);
-    std::visit([&](auto const& body) { count(body); }, message.body);
+    write_message(count, message);
     return count.size();
 }
 
@@ -156,8 +184,9 @@ Message decode(std::span<std::byte const> bytes) {
         throw base::SystemError(
             "a message of version {} arrived where {} is spoken: all ranks must run the same espalier", version,
             message_version);
-    Message message{.header = {}, .body = body_of(kind)};
+    Message message{.header = {}, .body = body_of(kind & ~classes_follow)};
     read(message.header);
+    if ((kind & classes_follow) != 0) read(message.header.classes);
     std::visit([&](auto& body) { read(body); }, message.body);
     if (read.left() != 0) throw base::SystemError("a message has {} bytes too many", read.left());
     return message;

@@ -1,7 +1,9 @@
 #include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
+#include "espalier/base/log.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/cluster/communicator.hpp"
+#include "espalier/cluster/watchdog.hpp"
 
 #include <fmt/core.h>
 #include <mpi.h>
@@ -9,27 +11,62 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <list>
+#include <thread>
+
+#ifndef MPICH_VERSION
+#error                                                                                                                 \
+    "Espalier needs MPICH: another MPI is not started, signalled or survived in the same way. Set MPI_C_COMPILER to MPICH's mpicc."
+#endif
 
 namespace espalier::cluster {
 namespace {
 
 constexpr int message_tag = 1;
 
+bool has_variable(char const* name) { return std::getenv(name) != nullptr; }
+int number_in(char const* name) { return has_variable(name) ? std::atoi(std::getenv(name)) : 0; }
+
+constexpr auto whole = "inf";
+
+/// UCX would fetch messages above a size out of the memory of the sender, and end the receiver if the sender was killed
+/// meanwhile. With a threshold that no message reaches it does not. A site's own setting stays, and is warned of.
+void send_large_messages_whole() { setenv("UCX_RNDV_THRESH", whole, 0); }
+
+void warn_of_fetched_messages() {
+    for (auto const* name : {"UCX_RNDV_THRESH", "UCX_RNDV_INTRA_THRESH", "UCX_RNDV_INTER_THRESH"}) {
+        if (!has_variable(name) || std::string_view(std::getenv(name)) == whole) continue;
+        base::log::warn("{}={}: large messages are fetched out of the memory of their sender, and rank 0 ends if a "
+                        "rank is killed meanwhile: unset it, or set it to {}",
+                        name, std::getenv(name), whole);
+    }
+}
+
+/// At the start all ranks are needed.
+void expect_success(int code, char const* step) {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw base::SystemError("the ranks could not {} ({}): start the same command again", step,
+                            std::string_view(text, static_cast<std::size_t>(length)));
+}
+
 /// MPI, initialised and finalised by this object; FUNNELED: the thread that makes it is the only one that calls it.
 class MpiCommunicator final : public Communicator {
 public:
-    MpiCommunicator() {
-        // UCX would fetch large messages out of the memory of the sender, and ends this process if that was killed
-        setenv("UCX_RNDV_THRESH", "inf", 0);
+    explicit MpiCommunicator(base::Nanoseconds patience)
+        : patience_(patience), start_(std::in_place, Watchdog::Options{patience, start_message(patience)}) {
+        send_large_messages_whole();
         int provided = 0;
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
         if (provided < MPI_THREAD_FUNNELED)
             throw base::SystemError("this MPI library supports no threads beside the one that calls it");
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // a message to a dead rank must not end the others
+        expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "meet");
         MPI_Comm_rank(comm_, &rank_);
         MPI_Comm_size(comm_, &size_);
+        if (rank_ == 0) warn_of_fetched_messages();
         gather_hosts();
         count_neighbours();
     }
@@ -42,9 +79,9 @@ public:
 
     [[nodiscard]] base::Bytes broadcast(base::Bytes bytes) override {
         auto size = static_cast<std::uint64_t>(bytes.size());
-        MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm_);
+        expect_success(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm_), "share the experiment");
         bytes.resize(size);
-        MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, comm_);
+        expect_success(MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, comm_), "share the experiment");
         return bytes;
     }
     void send(base::Rank to, base::Bytes bytes) override {
@@ -57,12 +94,11 @@ public:
     /// Never waits for the rest of a message: a large one whose sender was killed would never come.
     [[nodiscard]] std::optional<Incoming> receive() override {
         start_receives();
+        if (rank_ == 0 || !arriving_.empty()) start_.reset();
         std::vector<int> waiting; // a later message of such a rank must not overtake
         for (auto at = arriving_.begin(); at != arriving_.end(); ++at) {
             if (std::ranges::count(waiting, at->incoming.from.value)) continue;
-            int is_done = 0;
-            MPI_Test(&at->request, &is_done, MPI_STATUS_IGNORE);
-            if (is_done == 0) {
+            if (!has_arrived(*at)) {
                 waiting.push_back(at->incoming.from.value);
                 continue;
             }
@@ -72,9 +108,10 @@ public:
         }
         return std::nullopt;
     }
-    void finish() override {
-        for (auto& sending : in_flight_) MPI_Wait(&sending.request, MPI_STATUS_IGNORE);
-        in_flight_.clear();
+    void finish(int exit_code) override {
+        start_.reset();
+        if (!everybody_ends()) give_up(exit_code);
+        Watchdog const end({end_patience(), "", exit_code}); // there was nothing left to do for anybody
         MPI_Comm_free(&comm_);
         MPI_Finalize();
     }
@@ -89,13 +126,21 @@ private:
         base::Bytes bytes;
         MPI_Request request = MPI_REQUEST_NULL;
     };
+    using Clock = std::chrono::steady_clock;
     static constexpr std::size_t host_length = 64;
 
     /// Of a message whose beginning has come.
     struct Arriving {
         Incoming incoming;
         MPI_Request request = MPI_REQUEST_NULL;
+        bool is_broken = false; ///< its end will not come, and nothing that its sender said later may be believed
     };
+    static bool has_arrived(Arriving& arriving) {
+        int is_done = 0;
+        if (!arriving.is_broken)
+            arriving.is_broken = MPI_Test(&arriving.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        return is_done != 0 && !arriving.is_broken;
+    }
     void start_receives() {
         for (;;) {
             int has_message = 0, size = 0;
@@ -106,7 +151,8 @@ private:
             MPI_Get_count(&status, MPI_BYTE, &size);
             auto& arriving = arriving_.emplace_back();
             arriving.incoming = {base::Rank{status.MPI_SOURCE}, base::Bytes(static_cast<std::size_t>(size))};
-            MPI_Imrecv(arriving.incoming.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
+            arriving.is_broken =
+                MPI_Imrecv(arriving.incoming.bytes.data(), size, MPI_BYTE, &message, &arriving.request) != MPI_SUCCESS;
         }
     }
     void forget_sent() {
@@ -116,11 +162,50 @@ private:
             return is_done != 0;
         });
     }
+    [[nodiscard]] base::Nanoseconds end_patience() const {
+        return std::min<base::Nanoseconds>(patience_, std::chrono::seconds(10));
+    }
+    /// False if a rank has not come here after a while. Rank 0 comes last, when all is written, so it waits for
+    /// moments; the others wait for what it writes.
+    bool everybody_ends() {
+        auto const deadline = Clock::now() + (rank_ == 0 ? end_patience() : patience_);
+        return meet(deadline) && settle() && meet(deadline) && settle();
+    }
+    bool meet(Clock::time_point deadline) {
+        MPI_Request barrier = MPI_REQUEST_NULL;
+        MPI_Ibarrier(comm_, &barrier);
+        int is_done = 0;
+        while (is_done == 0 || !in_flight_.empty()) {
+            if (Clock::now() > deadline) return false;
+            forget_sent();
+            MPI_Test(&barrier, &is_done, MPI_STATUS_IGNORE);
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        return true;
+    }
+    /// Over TCP, MPICH 4.0.2 with UCX does not end if somebody still needs an answer (to a connection that the barrier
+    /// made, say) of one who has stopped listening: everybody listens a little longer than needed.
+    bool settle() {
+        for (auto const end = Clock::now() + std::chrono::milliseconds(5); Clock::now() < end;) {
+            int has_message = 0;
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &has_message, MPI_STATUS_IGNORE);
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        return true;
+    }
+    [[noreturn]] void give_up(int exit_code) {
+        if (rank_ == 0) abort(exit_code);
+        base::log::error("rank 0 has not ended within {} (cluster.start; it may have been killed): this rank ends; "
+                         "`espalier show RUN --status` says how far the run is",
+                         base::format_duration(patience_));
+        std::_Exit(static_cast<int>(base::ExitCode::failure));
+    }
     void gather_hosts() {
         std::array<char, host_length> own{};
         base::host_name().copy(own.data(), host_length - 1);
         std::vector<char> all(host_length * static_cast<std::size_t>(size_));
-        MPI_Allgather(own.data(), host_length, MPI_CHAR, all.data(), host_length, MPI_CHAR, comm_);
+        expect_success(MPI_Allgather(own.data(), host_length, MPI_CHAR, all.data(), host_length, MPI_CHAR, comm_),
+                       "share the names of their hosts");
         for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
             hosts_.emplace_back(all.data() + r * host_length);
     }
@@ -128,10 +213,12 @@ private:
     void count_neighbours() {
         auto const own = base::hash_text(base::host_name() + "/" + base::affinity_text());
         std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
-        MPI_Allgather(&own, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm_);
+        expect_success(MPI_Allgather(&own, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm_), "count their cores");
         ranks_sharing_cores_ = static_cast<int>(std::count(all.begin(), all.end(), own));
     }
 
+    base::Nanoseconds patience_;
+    std::optional<Watchdog> start_; ///< until the search has begun
     MPI_Comm comm_ = MPI_COMM_NULL;
     int rank_ = 0;
     int size_ = 1;
@@ -140,9 +227,6 @@ private:
     std::list<Sending> in_flight_;
     std::list<Arriving> arriving_;
 };
-
-bool has_variable(char const* name) { return std::getenv(name) != nullptr; }
-int number_in(char const* name) { return has_variable(name) ? std::atoi(std::getenv(name)) : 0; }
 
 bool is_started_by_mpi() { return has_variable("PMI_RANK") || has_variable("PMI_FD") || has_variable("PMIX_RANK"); }
 
@@ -163,8 +247,8 @@ void refuse_singletons() {
 
 } // namespace
 
-std::unique_ptr<Communicator> make_communicator() {
-    if (is_started_by_mpi()) return std::make_unique<MpiCommunicator>();
+std::unique_ptr<Communicator> make_communicator(std::function<base::Nanoseconds()> const& patience) {
+    if (is_started_by_mpi()) return std::make_unique<MpiCommunicator>(patience());
     refuse_singletons();
     return make_alone();
 }

@@ -14,12 +14,13 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t second = 1'000'000'000;
 
-store::ShardInfo shard_info(Communicator const& comm, int threads, std::int64_t start_ns) {
+store::ShardInfo shard_info(Communicator const& comm, SearchOptions const& options, std::int64_t start_ns) {
     return {.rank = comm.rank().value,
-            .threads = threads,
+            .threads = options.threads,
             .host = base::host_name(),
             .wall_minus_steady_ns = base::wall_ns() - base::steady_ns(),
-            .start_ns = start_ns};
+            .start_ns = start_ns,
+            .segment = options.segment};
 }
 
 } // namespace
@@ -27,28 +28,46 @@ store::ShardInfo shard_info(Communicator const& comm, int threads, std::int64_t 
 RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
                        RunJournal* journal)
     : problem_(problem), options_(options), comm_(comm), journal_(journal), start_cpu_s_(base::process_cpu_seconds()),
-      start_ns_(base::steady_ns()), recorder_(options.trace, options.threads),
+      start_ns_(base::steady_ns()), recorder_(options.trace, options.threads), records_(options.folder),
       pool_(problem.make_pool({.threads = options.threads,
                                .is_stealing = options.cluster.policy != PolicyKind::fixed,
                                .verify_batch = options.verify_batch,
                                .rank = comm.rank().value,
-                               .trace = &recorder_})),
+                               .trace = &recorder_,
+                               .records = &records_,
+                               .measured = journal != nullptr ? &journal->measured() : &measured_,
+                               .most_emits = 2 * Link::most_emits})),
       progress_({.is_enabled = options.shows_progress && journal != nullptr, .is_terminal = options.is_terminal}) {
     Agent::Options const agent{comm.rank(), {comm.size(), options.cluster.group}, options.cluster, base::host_name()};
     agent_ = std::make_unique<Agent>(
-        problem.info(), *pool_, agent, [this](auto const& records) { return append_emits(records); }, start_ns_);
+        problem.info(), *pool_, agent, [this](auto records) { return append_emits(std::move(records)); }, start_ns_);
     busy_ns_ = looked_ns_ = traced_ns_ = stepped_ns_ = heard_ns_ = shown_ns_ = start_ns_;
     if (options.trace.is_enabled) open_shard();
+    if (journal == nullptr) load_measured();
     if (journal == nullptr) return;
     auto const workers = static_cast<std::size_t>(options.threads) * static_cast<std::size_t>(comm.size());
-    conductor_ = std::make_unique<Conductor>(problem, *agent_->top(), *journal,
-                                             Conductor::Options{options.cluster, options.limits, workers});
+    conductor_ =
+        std::make_unique<Conductor>(problem, *agent_->top(), *journal,
+                                    Conductor::Options{options.cluster, options.limits, workers, std::launch::async});
+}
+
+/// Rank 0 knows what is stored from its journal, others from the checkpoint that it resumes. A rank that cannot read it
+/// measures again, which costs time and changes nothing that is stored.
+void RankRunner::load_measured() {
+    if (!problem_.info().has_measure) return;
+    try {
+        auto const stored = store::read_checkpoint(options_.folder);
+        if (!stored) return;
+        for (auto const& result : stored->record.results) measured_.add(result);
+    } catch (base::InputError const& error) {
+        base::log::warn("this rank measures again what is stored: {}", error.what());
+    }
 }
 
 void RankRunner::open_shard() {
     auto const file = options_.folder / store::trace_shard_name(options_.segment, comm_.rank().value);
     try {
-        shard_ = std::make_unique<store::TraceShard>(file, shard_info(comm_, options_.threads, start_ns_),
+        shard_ = std::make_unique<store::TraceShard>(file, shard_info(comm_, options_, start_ns_),
                                                      search::outcome_names(problem_.info()));
     } catch (base::SystemError const& error) {
         base::log::warn("this rank leaves no trace: {}", error.what());
@@ -62,13 +81,15 @@ Outcome RankRunner::run() {
 }
 
 void RankRunner::communicate() {
+    agent_->worker().set_cpu_seconds(base::process_cpu_seconds()); // an early checkpoint knows what the start has cost
     agent_->start(base::steady_ns());
     if (conductor_) {
-        auto resumed = journal_->resumed();
-        if (resumed)
+        if (auto resumed = journal_->take_resumed())
             conductor_->resume(std::move(*resumed), base::steady_ns());
         else
             conductor_->start(base::steady_ns());
+        earlier_nodes_ = conductor_->state().counts.nodes;
+        best_ = conductor_->state().incumbent;
     }
     while (!is_done()) {
         auto const now = base::steady_ns();
@@ -95,11 +116,12 @@ bool RankRunner::receive_all(std::int64_t now_ns) {
     while (auto incoming = comm_.receive()) {
         has_received = true;
         auto const start = base::steady_ns();
-        auto const message = decode(incoming->bytes);
-        agent_->on_message(incoming->from, message, now_ns);
+        auto message = decode(incoming->bytes);
+        auto const sequence = message.header.sequence;
+        agent_->on_message(incoming->from, std::move(message), now_ns);
         record({.start_ns = start,
                 .duration_ns = base::steady_ns() - start,
-                .id = message.header.sequence,
+                .id = sequence,
                 .bytes = static_cast<std::uint32_t>(incoming->bytes.size()),
                 .peer = incoming->from.value,
                 .kind = trace::Kind::receive});
@@ -188,7 +210,7 @@ void RankRunner::check_memory(std::int64_t now_ns) {
 /// a rank that was stopped and goes on does not give up at once.
 void RankRunner::check_master(std::int64_t now_ns) {
     if (comm_.rank().value == 0) return;
-    auto const heard = agent_->worker().heard_ns();
+    auto const heard = agent_->heard_ns();
     silence_ns_ = heard != heard_ns_ ? 0 : silence_ns_ + std::min(now_ns - stepped_ns_, second);
     heard_ns_ = heard;
     stepped_ns_ = now_ns;
@@ -199,27 +221,35 @@ void RankRunner::check_master(std::int64_t now_ns) {
     std::_Exit(static_cast<int>(base::ExitCode::failure));
 }
 
-void RankRunner::show_progress(std::int64_t now_ns) {
-    if (!conductor_ || now_ns - shown_ns_ < 250 * ms) return;
+base::ProgressRecord RankRunner::progress_record(std::int64_t now_ns) {
     auto const status = agent_->top()->status();
     auto const& state = conductor_->state();
     auto const elapsed_s = 1e-9 * static_cast<double>(now_ns - start_ns_);
-    base::ProgressRecord const record{
-        .elapsed_s = elapsed_s,
-        .nodes = journal_->resumed().has_value() ? journal_->resumed()->counts.nodes + status.nodes : status.nodes,
-        .nodes_per_s = 1e9 * static_cast<double>(status.nodes - shown_nodes_) / static_cast<double>(now_ns - shown_ns_),
-        .queued = agent_->top()->queued(),
-        .idle_threads = status.idle_threads,
-        .threads = status.threads,
-        .results = state.results.size() + agent_->top()->uncommitted_results(),
-        .best = std::min(state.incumbent, status.incumbent),
-        .lost_ranks = status.lost_ranks};
-    auto const& known = journal_->record().progress;
-    if (known.empty() || elapsed_s > 1.1 * known.back().elapsed_s || elapsed_s < known.back().elapsed_s)
-        journal_->add_progress(record);
-    if (!progress_.is_due(now_ns)) return;
-    progress_.show(record, now_ns);
-    shown_nodes_ = status.nodes;
+    auto const best = std::min(state.incumbent, status.incumbent);
+    if (best < best_) best_ = best, improved_s_ = elapsed_s;
+    return {.elapsed_s = elapsed_s,
+            .nodes = earlier_nodes_ + status.nodes,
+            .nodes_per_s =
+                1e9 * static_cast<double>(status.nodes - shown_nodes_) / static_cast<double>(now_ns - shown_ns_),
+            .queued = agent_->top()->queued(),
+            .idle_threads = status.idle_threads,
+            .threads = status.threads,
+            .results = state.results.size() + agent_->top()->uncommitted_results(),
+            .best = best,
+            .lost_ranks = status.lost_ranks,
+            .wall_s = 1e-9 * static_cast<double>(base::wall_ns()),
+            .improved_s = improved_s_};
+}
+
+void RankRunner::show_progress(std::int64_t now_ns) {
+    if (!conductor_ || now_ns - shown_ns_ < 250 * ms) return;
+    auto const record = progress_record(now_ns);
+    journal_->add_progress(record);
+    if (progress_.is_due(now_ns))
+        progress_.show(record, now_ns);
+    else if (now_ns - shown_ns_ < 5 * second)
+        return;
+    shown_nodes_ = record.nodes - earlier_nodes_;
     shown_ns_ = now_ns;
 }
 
@@ -232,7 +262,7 @@ void RankRunner::write_trace(trace::Drain what) {
     try {
         shard_->set_clock_offset(agent_->worker().clock_offset_ns());
         shard_->append(events);
-        shard_->set_outcomes(pool_->outcome_ns());
+        shard_->set_outcomes(pool_->outcome_ns(), pool_->outcome_samples());
         trace_events_ = shard_->events();
     } catch (base::SystemError const& error) {
         base::log::warn("the trace of this rank ends here: {}", error.what());
@@ -245,7 +275,9 @@ void RankRunner::write_trace(trace::Drain what) {
             .kind = trace::Kind::write});
 }
 
-std::uint64_t RankRunner::append_emits(std::vector<search::EmitRecord> const& records) {
+/// Sorted, so that a bucket of them is read without the others.
+std::uint64_t RankRunner::append_emits(std::vector<search::EmitRecord> records) {
+    std::ranges::sort(records, {}, &search::EmitRecord::key);
     if (!emit_shard_)
         emit_shard_ = std::make_unique<store::EmitShard>(options_.folder /
                                                          store::emit_shard_name(options_.segment, comm_.rank().value));
@@ -286,7 +318,7 @@ Outcome RankRunner::outcome() {
     Outcome outcome{.ranks = comm_.size(), .threads = options_.threads};
     if (!conductor_) return outcome;
     auto const& state = conductor_->state();
-    auto const& costs = agent_->top()->farewells();
+    auto const costs = agent_->top()->farewells();
     outcome.reason = conductor_->reason();
     outcome.error = conductor_->error();
     outcome.counts = state.counts;

@@ -3,6 +3,7 @@
 #include "espalier/base/progress.hpp"
 #include "espalier/cluster/search.hpp"
 #include "espalier/cluster/signals.hpp"
+#include "espalier/store/records.hpp"
 #include "espalier/store/shards.hpp"
 
 #include <memory>
@@ -18,6 +19,7 @@ public:
 
 private:
     void open_shard();
+    void load_measured();
     void communicate();
     void step(std::int64_t now_ns);
     bool receive_all(std::int64_t now_ns);
@@ -27,6 +29,7 @@ private:
     void check_worker(std::int64_t now_ns);
     void check_memory(std::int64_t now_ns);
     void check_master(std::int64_t now_ns);
+    [[nodiscard]] base::ProgressRecord progress_record(std::int64_t now_ns);
     void show_progress(std::int64_t now_ns);
     void write_trace(trace::Drain what);
     void sleep(std::int64_t now_ns);
@@ -34,7 +37,7 @@ private:
     [[nodiscard]] bool is_done() const;
     [[nodiscard]] Farewell farewell();
     [[nodiscard]] Outcome outcome();
-    [[nodiscard]] std::uint64_t append_emits(std::vector<search::EmitRecord> const& records);
+    [[nodiscard]] std::uint64_t append_emits(std::vector<search::EmitRecord> records);
     void record(trace::Event const& event) const;
 
     search::AnyProblem const& problem_;
@@ -44,6 +47,8 @@ private:
     double start_cpu_s_;
     std::int64_t start_ns_;
     trace::Recorder recorder_;
+    store::ListedRecords records_;
+    search::MeasuredRecords measured_; ///< of ranks without a journal
     std::unique_ptr<search::ThreadedPool> pool_;
     std::unique_ptr<Agent> agent_;
     std::unique_ptr<Conductor> conductor_;
@@ -59,6 +64,9 @@ private:
     std::int64_t stepped_ns_ = 0;
     std::int64_t silence_ns_ = 0; ///< how long the hub has been silent while this rank was awake
     std::int64_t heard_ns_ = 0;
+    std::uint64_t earlier_nodes_ = 0; ///< of earlier executions
+    double best_ = search::no_incumbent;
+    double improved_s_ = -1; ///< when `best_` last got better in this execution
     std::uint64_t shown_nodes_ = 0;
     std::int64_t shown_ns_ = 0;
 };

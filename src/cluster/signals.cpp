@@ -1,7 +1,10 @@
 #include "espalier/cluster/signals.hpp"
 
+#include "espalier/base/system.hpp"
+
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 
 namespace espalier::cluster {
 namespace {
@@ -9,9 +12,18 @@ namespace {
 // The only state a handler may touch; a signal has no other way to say something.
 std::atomic<bool> stop_requested{false};
 std::atomic<bool> checkpoint_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<std::int64_t> first_stop_ns{0}; ///< 0: none yet
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
-void on_stop(int) { stop_requested = true; }
+/// Launchers forward a signal that the terminal has sent already, so that two close together are one.
+constexpr std::int64_t patience_ns = 2'000'000'000;
+
+void on_stop(int signal) {
+    auto const now = base::steady_ns(); // clock_gettime may be called here
+    std::int64_t first = 0;
+    if (!first_stop_ns.compare_exchange_strong(first, now) && now - first >= patience_ns) std::_Exit(128 + signal);
+    stop_requested = true;
+}
 void on_checkpoint(int) { checkpoint_requested = true; }
 
 void install(int signal, void (*handler)(int)) {
@@ -26,6 +38,7 @@ void install(int signal, void (*handler)(int)) {
 
 SignalWatch::SignalWatch() {
     stop_requested = false;
+    first_stop_ns = 0;
     checkpoint_requested = false;
     install(SIGTERM, on_stop);
     install(SIGINT, on_stop);

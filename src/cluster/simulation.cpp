@@ -80,7 +80,7 @@ class Simulation {
 public:
     Simulation(search::AnyProblem const& problem, SimulationOptions const& options, Journal& journal)
         : problem_(problem), options_(options) {
-        for (int r = 0; r < options.ranks; ++r) ranks_.push_back(make_rank(Rank{r}));
+        for (int r = 0; r < options.ranks; ++r) ranks_.push_back(make_rank(Rank{r}, journal));
         for (auto const& fault : options.faults)
             if (fault.silent_ns == 0) rank(fault.rank).dies_ns = fault.at_ns;
         conductor_ = std::make_unique<Conductor>(
@@ -105,12 +105,14 @@ public:
     }
 
 private:
-    SimulatedRank make_rank(Rank self) {
+    SimulatedRank make_rank(Rank self, Journal& journal) {
         SimulatedRank r{.worker =
                             problem_.make_virtual_worker({.threads = options_.threads,
                                                           .is_stealing = options_.cluster.policy != PolicyKind::fixed,
                                                           .node_ns = options_.node_ns,
-                                                          .slowdown = options_.slowdown})};
+                                                          .slowdown = options_.slowdown,
+                                                          .records = &journal.records(),
+                                                          .measured = &journal.measured()})};
         r.agent = std::make_unique<Agent>(
             problem_.info(), *r.worker,
             Agent::Options{self, {options_.ranks, options_.cluster.group}, options_.cluster, "sim"}, Link::EmitSink{},
@@ -143,10 +145,10 @@ private:
         now_ns_ = now_ns;
         r.worker->advance_to(now_ns_);
         if (!r.inbox.empty()) {
-            auto const letter = std::move(r.inbox.front());
+            auto letter = std::move(r.inbox.front());
             r.inbox.pop_front();
             occupy(r, letter.bytes);
-            r.agent->on_message(letter.from, letter.message, now_ns_);
+            r.agent->on_message(letter.from, std::move(letter.message), now_ns_);
         }
         if (!r.inbox.empty() && ++r.unanswered < most_unanswered) return flush(r, now_ns_);
         r.unanswered = 0;
@@ -197,13 +199,13 @@ private:
         }
     }
     /// The next time at which the rank may have something to say by itself. A real rank looks every millisecond, or
-    /// when a thread rings because it has no work.
+    /// when a thread rings because it has no work, which may be soon if its nodes are small.
     void set_wake(SimulatedRank& r, std::int64_t now_ns) const {
         auto const status = r.worker->status();
         auto wake = r.agent->next_wake_ns();
         if (!status.is_dry) wake = std::min(wake, r.worker->next_look_ns());
         if (&r == ranks_.data()) wake = std::min(wake, now_ns + 100'000'000); // the conductor's limits
-        r.wake_ns = std::max(wake, now_ns + (status.spare > 0 ? 1'000'000 : 100'000));
+        r.wake_ns = std::max(wake, now_ns + 100'000);
     }
     SimulationReport report() {
         SimulationReport report{.reason = conductor_->reason(),

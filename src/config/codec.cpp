@@ -1,4 +1,4 @@
-#include "codec.hpp"
+#include "espalier/config/codec.hpp"
 
 #include <fmt/core.h>
 

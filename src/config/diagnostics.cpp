@@ -1,4 +1,4 @@
-#include "diagnostics.hpp"
+#include "espalier/config/diagnostics.hpp"
 
 #include "espalier/config/load.hpp"
 
@@ -19,6 +19,20 @@ std::vector<std::string> split_lines(std::string_view text) {
         text.remove_prefix(std::min(length + 1, text.size()));
     }
     return lines;
+}
+
+constexpr std::size_t max_errors = 100; // nobody reads more, and a file may have a million
+
+/// Longer ones are not shown: the position says enough.
+constexpr std::size_t max_line = 400;
+
+/// A key or a value of a file may be as long as the file.
+constexpr std::size_t max_message = 2000;
+
+std::string shortened(std::string message) {
+    if (message.size() <= max_message) return message;
+    message.resize(max_message);
+    return message + " ...";
 }
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
@@ -46,9 +60,14 @@ Diagnostics::Diagnostics(std::string name, std::string_view text, std::vector<st
     : name_(std::move(name)), lines_(split_lines(text)), origins_(std::move(origins)) {}
 
 void Diagnostics::error(Place place, std::string message) {
+    message = shortened(std::move(message));
     // An alias is read once for every use; one report is enough.
     auto const is_same = [&](Error const& e) { return e.place == place && e.message == message; };
-    if (std::ranges::none_of(errors_, is_same)) errors_.push_back({place, std::move(message)});
+    if (std::ranges::any_of(errors_, is_same)) return;
+    if (errors_.size() < max_errors)
+        errors_.push_back({place, std::move(message)});
+    else
+        ++more_errors_;
 }
 
 void Diagnostics::add_report(Place place, ConfigError const& other) {
@@ -75,7 +94,8 @@ std::string Diagnostics::text_of(Error const& error) const {
     if (place.source > 0) return fmt::format("{}: error: {}", name_of(place), message);
     auto const head = fmt::format("{}:{}: error: {}", name_, name_of(place), message);
     auto const line = line_at(place);
-    return line.empty() ? head : fmt::format("{}\n{}\n{}", head, line, caret_line(line, place.column));
+    if (line.empty() || line.size() > max_line) return head;
+    return fmt::format("{}\n{}\n{}", head, line, caret_line(line, place.column));
 }
 
 void Diagnostics::throw_if_any() const {
@@ -88,7 +108,8 @@ void Diagnostics::throw_if_any() const {
         report += (report.empty() ? "" : "\n") + text_of(error);
         count += std::max(1, error.other_errors);
     }
-    throw ConfigError(report, count);
+    if (more_errors_ > 0) report += fmt::format("\n{}: and {} more errors", name_, more_errors_);
+    throw ConfigError(report, count + more_errors_);
 }
 
 Context Context::in(std::string_view key) const {

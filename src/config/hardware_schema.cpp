@@ -1,9 +1,9 @@
-#include "hardware_schema.hpp"
+#include "espalier/config/hardware_schema.hpp"
 
+#include "espalier/config/section.hpp"
+#include "espalier/config/suggest.hpp"
 #include "files.hpp"
 #include "hardware_files.hpp"
-#include "section.hpp"
-#include "suggest.hpp"
 #include "yaml_reader.hpp"
 
 #include "espalier/config/load.hpp"

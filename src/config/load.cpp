@@ -3,7 +3,10 @@
 #include "files.hpp"
 #include "overrides.hpp"
 #include "schema.hpp"
+#include "shared_keys.hpp"
 #include "yaml_reader.hpp"
+
+#include "espalier/base/key_error.hpp"
 
 namespace espalier::config {
 namespace {
@@ -28,46 +31,117 @@ std::optional<Value> read_root(std::string_view text, Context const& at) {
 
 void apply(Value& root, std::vector<Override> const& overrides, Context const& at) {
     for (std::size_t i = 0; i < overrides.size(); ++i) {
-        auto value = read_yaml(overrides[i].value, static_cast<int>(i) + 1, at);
+        auto value = read_override(overrides[i], static_cast<int>(i) + 1, at);
         if (value) set_at(root, overrides[i].key, std::move(*value));
+    }
+}
+
+/// A map with this one key of a section, or with none.
+Value only(Value const& root, std::string_view section, std::string_view key) {
+    auto map = make_map();
+    auto const* found = root.find(section);
+    if (auto const* entry = found != nullptr ? found->value.find(key) : nullptr) map.entries.push_back(*entry);
+    return map;
+}
+
+/// `ops[2]` is item 2 of key `ops`. Null if it was not written.
+Value const* find_part(Value const& in, std::string_view part) {
+    auto const bracket = std::min(part.find('['), part.size());
+    auto const* entry = in.find(part.substr(0, bracket));
+    if (!entry || bracket == part.size()) return entry ? &entry->value : nullptr;
+    auto const index = std::stoul(std::string(part.substr(bracket + 1)));
+    return index < entry->value.items.size() ? &entry->value.items[index] : nullptr;
+}
+
+/// Where a dotted key was written, or the nearest key around it.
+Place place_of(Value const& root, std::string_view key) {
+    auto const* at = &root;
+    while (!key.empty()) {
+        auto const length = std::min(key.find('.'), key.size());
+        auto const* next = find_part(*at, key.substr(0, length));
+        if (!next) break;
+        at = next;
+        key.remove_prefix(std::min(length + 1, key.size()));
+    }
+    return at->place;
+}
+
+void ask(Accept const& accept, RunConfig const& config, Value const& root, Context const& at) {
+    try {
+        accept(config);
+    } catch (base::KeyError const& error) {
+        at.error(place_of(root, error.key()), error.what());
+    } catch (base::InputError const& error) {
+        at.error(place_of(root, "problem"), error.what());
     }
 }
 
 } // namespace
 
-RunConfig parse_experiment(std::string_view text, std::string const& name, std::vector<Override> const& overrides) {
+Experiments::Experiments(ProblemSections kinds) : kinds_(std::move(kinds)), section_(experiment_section(kinds_)) {}
+
+RunConfig Experiments::parse_stored(std::string_view text) const {
+    Diagnostics diagnostics("the stored experiment", text);
+    Context const at(diagnostics);
+    auto root = read_root(text, at);
+    if (!root) diagnostics.throw_if_any();
+    drop_unread_keys(*root, kinds_);
+    auto const config = section_.read(*root, at);
+    diagnostics.throw_if_any();
+    return config.value();
+}
+
+RunConfig Experiments::parse(std::string_view text, std::string const& name, std::vector<Override> const& overrides,
+                             Accept const& accept) const {
     text = without_bom(text);
     Diagnostics diagnostics(name, text, origins_of(overrides));
     Context const at(diagnostics);
     auto root = read_root(text, at);
     if (!root) diagnostics.throw_if_any();
     apply(*root, overrides, at);
-    auto const config = experiment_section().read(*root, at);
+    auto const config = section_.read(*root, at);
+    diagnostics.throw_if_any();
+    if (accept) ask(accept, config.value(), *root, at);
     diagnostics.throw_if_any();
     return config.value();
 }
 
-RunConfig load_experiment(std::filesystem::path const& file, std::vector<Override> const& overrides) {
-    return parse_experiment(read_text(file, {"an experiment", "config/uts-t1.yaml"}), file.string(), overrides);
+RunConfig Experiments::load(std::filesystem::path const& file, std::vector<Override> const& overrides,
+                            Accept const& accept) const {
+    auto const text = read_text(file, {"an experiment", kinds_.front()->texts().file});
+    return parse(text, file.string(), overrides, accept);
 }
 
-std::string to_yaml(RunConfig const& config) { return to_block(experiment_section().write(config)); }
+Nanoseconds peek_start(std::filesystem::path const& file, std::vector<Override> const& overrides) {
+    try { // a pipe can be read only once, by the one who reports what is wrong
+        auto const text = std::filesystem::is_regular_file(file) ? read_text(file, {}) : std::string();
+        Diagnostics unheard(file.string(), text, origins_of(overrides));
+        Context const at(unheard);
+        auto root = read_root(without_bom(text), at).value_or(make_map());
+        apply(root, overrides, at);
+        return cluster_section().read(only(root, "cluster", "start"), at).value_or(ClusterConfig{}).start;
+    } catch (std::exception const&) {
+        return ClusterConfig{}.start;
+    }
+}
+
+std::string to_yaml(RunConfig const& config) { return to_block(experiment_section({}).write(config)); }
 
 std::string problem_text(ProblemConfig const& problem) {
-    auto const& kinds = problem_kinds();
-    return to_flow(kinds.write(kinds.canonical(problem)));
+    auto const& section = problem.section();
+    return to_flow(section.write(section.canonical(problem)));
 }
 
-std::string schema_json() {
+std::string Experiments::schema_json() const {
     base::Json schema{
         {"$schema", "http://json-schema.org/draft-07/schema#"},
         {"title", "Espalier experiment"},
         {"description", "What is searched, with which limits, on which cluster, and where the run is kept."}};
-    schema.update(experiment_section().schema());
+    schema.update(section_.schema());
     return schema.dump(2) + '\n';
 }
 
-std::string_view kind_of(ProblemConfig const& problem) { return problem_kinds().name_of(problem); }
+std::string const& kind_of(ProblemConfig const& problem) { return problem.section().name(); }
 
 base::Json parse_yaml_to_json(std::string_view text, std::string const& name) {
     text = without_bom(text);

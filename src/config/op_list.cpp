@@ -1,6 +1,6 @@
 #include "op_list.hpp"
 
-#include "section.hpp"
+#include "espalier/config/section.hpp"
 
 #include <fmt/core.h>
 

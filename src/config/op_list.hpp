@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codec.hpp"
+#include "espalier/config/codec.hpp"
 
 #include "espalier/program/source.hpp"
 

@@ -1,6 +1,11 @@
 #include "overrides.hpp"
 
+#include "yaml_reader.hpp"
+
+#include "espalier/base/text.hpp"
 #include "espalier/config/load.hpp"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +31,41 @@ bool is_dotted_key(std::string_view key) {
     return !key.empty() && !is_empty_part && key.find(' ') == std::string_view::npos;
 }
 
+std::string_view trimmed(std::string_view text) {
+    constexpr auto blank = " \t\r\n";
+    auto const first = std::min(text.find_first_not_of(blank), text.size());
+    text.remove_prefix(first);
+    return text.substr(0, text.find_last_not_of(blank) + 1);
+}
+
+/// As it stands. It is kept in a YAML text, which holds any character but no other bytes.
+std::optional<Value> literal_value(std::string const& text, Place place, Context const& at) {
+    if (!base::is_utf8(text)) {
+        at.error(place, "not UTF-8 text (it is kept in files that are): use another name");
+        return std::nullopt;
+    }
+    auto value = make_plain(text);
+    value.place = place;
+    return value;
+}
+
+bool is_all_of(Value const& value, std::string_view text) {
+    auto const is_plain = value.kind == Value::Kind::scalar && !value.is_quoted;
+    return !is_plain || value.text == trimmed(text);
+}
+
 } // namespace
+
+std::optional<Value> read_override(Override const& override, int source, Context const& at) {
+    Place const place{source, 0, 0};
+    if (override.form == Override::Form::literal) return literal_value(override.value, place, at);
+    auto value = read_yaml(override.value, source, at);
+    if (!value || is_all_of(*value, override.value)) return value;
+    at.error(place, fmt::format("YAML reads only '{}' of it: put the value in double quotes of its own, as in "
+                                "--set '{}=\"...\"'",
+                                value->text, override.key));
+    return std::nullopt;
+}
 
 void set_at(Value& root, std::string_view key, Value value) {
     auto const place = value.place;

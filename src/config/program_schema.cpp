@@ -1,8 +1,8 @@
-#include "program_schema.hpp"
+#include "espalier/config/program_schema.hpp"
 
+#include "espalier/config/section.hpp"
+#include "espalier/config/suggest.hpp"
 #include "op_list.hpp"
-#include "section.hpp"
-#include "suggest.hpp"
 
 #include "espalier/base/error.hpp"
 

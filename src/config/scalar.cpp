@@ -1,6 +1,6 @@
-#include "scalar.hpp"
+#include "espalier/config/scalar.hpp"
 
-#include "suggest.hpp"
+#include "espalier/config/suggest.hpp"
 
 #include <algorithm>
 #include <cctype>

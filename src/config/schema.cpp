@@ -1,8 +1,7 @@
 #include "schema.hpp"
 
-#include "mugraph_schema.hpp"
-#include "placement_schema.hpp"
-#include "uts_schema.hpp"
+#include "kinds.hpp"
+#include "shared_keys.hpp"
 
 #include <chrono>
 
@@ -57,25 +56,6 @@ Scalar<Policy> policy() {
         {{"hybrid", Policy::hybrid}, {"static", Policy::fixed}, {"omp-dynamic", Policy::omp_dynamic}});
 }
 
-Section<ClusterConfig> cluster_section() {
-    Section<ClusterConfig> section;
-    section
-        .field({"policy", "how work reaches the ranks: hybrid (budgeted subtrees), static (dealt out once) or "
-                          "omp-dynamic (dealt out once, dynamic inside a rank)"},
-               &ClusterConfig::policy, policy())
-        .field({"budget", "time after which a batch reports to its master"}, &ClusterConfig::budget,
-               duration({1ms, 1h}))
-        .field({"commit", "time between full commits of a rank to its master"}, &ClusterConfig::commit,
-               duration({10ms, day}))
-        .field({"lease", "a silent rank counts as lost after this time"}, &ClusterConfig::lease, duration({50ms, 1h}))
-        .field({"checkpoint", "time between checkpoints"}, &ClusterConfig::checkpoint, duration({100ms, 7 * day}))
-        .field({"group", "ranks a group master serves"}, &ClusterConfig::group, integer<std::int32_t>({2, 100'000}))
-        .field({"static_depth",
-                "depth at which static and omp-dynamic cut the tree; auto: the first with 8 subtrees a thread"},
-               &ClusterConfig::static_depth, or_word("auto", 0, integer<std::int32_t>({1, 1'000'000})));
-    return section;
-}
-
 Section<TraceConfig> trace_section() {
     Section<TraceConfig> section;
     section.field({"enabled", "record what every thread does when"}, &TraceConfig::enabled, flag())
@@ -91,36 +71,48 @@ Section<ResultsConfig> results_section() {
     return section;
 }
 
-Section<RunConfig> make_experiment_section() {
+Section<ClusterConfig> make_cluster_section() {
+    Section<ClusterConfig> section;
+    section
+        .field({"policy", "how work reaches the ranks: hybrid (budgeted subtrees), static (dealt out once) or "
+                          "omp-dynamic (dealt out once, dynamic inside a rank)"},
+               &ClusterConfig::policy, policy())
+        .field({"budget", "time after which a batch reports to its master"}, &ClusterConfig::budget,
+               duration({1ms, 1h}))
+        .field({"commit", "time between full commits of a rank to its master"}, &ClusterConfig::commit,
+               duration({10ms, day}))
+        .field({"lease", "a silent rank counts as lost after this time"}, &ClusterConfig::lease, duration({50ms, 1h}))
+        .field({"checkpoint", "time between checkpoints"}, &ClusterConfig::checkpoint, duration({100ms, 7 * day}))
+        .field({"group", "ranks a group master serves"}, &ClusterConfig::group, integer<std::int32_t>({2, 100'000}))
+        .field({"start", "time in which the ranks must have found each other; past it they end"}, &ClusterConfig::start,
+               duration({1s, day}))
+        .field({"static_depth",
+                "depth at which static and omp-dynamic cut the tree; auto: the first with 8 subtrees a thread"},
+               &ClusterConfig::static_depth, or_word("auto", 0, integer<std::int32_t>({1, 1'000'000})));
+    return section;
+}
+
+} // namespace
+
+Section<ClusterConfig> const& cluster_section() {
+    static Section<ClusterConfig> const section = make_cluster_section();
+    return section;
+}
+
+Section<RunConfig> experiment_section(ProblemSections const& kinds) {
     Section<RunConfig> section;
     section
-        .field({"problem", "what is searched", "{kind: uts, tree: T1}"}, &RunConfig::problem, problem_kinds().codec())
+        .field({"problem", "what is searched", kinds.empty() ? "" : kinds.front()->texts().example},
+               &RunConfig::problem, kind_codec(kinds))
         .field({"search", "limits and resources of a rank"}, &RunConfig::search, search_section().codec())
         .field({"verify", "how candidates are verified"}, &RunConfig::verify, verify_section().codec())
         .field({"cluster", "how ranks share the work"}, &RunConfig::cluster, cluster_section().codec())
         .field({"trace", "what is recorded for analysis"}, &RunConfig::trace, trace_section().codec())
         .field({"results", "where the run is kept", "{path: runs/my-run}"}, &RunConfig::results,
-               results_section().codec());
-    return section;
-}
-
-Kinds<ProblemConfig> make_problem_kinds() {
-    Kinds<ProblemConfig> kinds({"kind", "which problem", "uts"});
-    kinds.add<UtsConfig>("uts", uts_section(), canonical_uts)
-        .add<MugraphConfig>("mugraph", mugraph_section(), canonical_mugraph)
-        .add<PlacementConfig>("placement", placement_section());
-    return kinds;
-}
-
-} // namespace
-
-Kinds<ProblemConfig> const& problem_kinds() {
-    static Kinds<ProblemConfig> const kinds = make_problem_kinds();
-    return kinds;
-}
-
-Section<RunConfig> const& experiment_section() {
-    static Section<RunConfig> const section = make_experiment_section();
+               results_section().codec())
+        .check([kinds](RunConfig const& config, Value const& root, Context const& at) {
+            return refuse_unread_keys(config, root, kinds, at);
+        });
     return section;
 }
 

@@ -1,6 +1,6 @@
-#include "section.hpp"
+#include "espalier/config/section.hpp"
 
-#include "suggest.hpp"
+#include "espalier/config/suggest.hpp"
 
 #include <fmt/core.h>
 

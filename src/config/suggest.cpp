@@ -1,4 +1,4 @@
-#include "suggest.hpp"
+#include "espalier/config/suggest.hpp"
 
 #include "espalier/base/suggest.hpp"
 

@@ -1,4 +1,4 @@
-#include "value.hpp"
+#include "espalier/config/value.hpp"
 
 #include <fmt/core.h>
 

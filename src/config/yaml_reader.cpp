@@ -1,5 +1,7 @@
 #include "yaml_reader.hpp"
 
+#include "espalier/base/text.hpp"
+
 #include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -7,13 +9,19 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace espalier::config {
 namespace {
 
 constexpr int max_depth = 32;      // an alias may name the list it is in
-constexpr int max_values = 20'000; // aliases of aliases grow exponentially
+constexpr int max_values = 20'000; // aliases of aliases grow exponentially; far above any experiment
+
+std::string too_large_text() {
+    return fmt::format("too deep or too large (more than {} levels or {} values); do not nest aliases", max_depth,
+                       max_values);
+}
 
 /// Turns the library's nodes into values; throws nothing and reports at the place of the trouble.
 class Converter {
@@ -34,8 +42,10 @@ public:
     }
 
 private:
+    using Places = std::unordered_map<std::string, Place>; ///< of the keys of one map
+
     Value refuse_size(Value value, Context const& at) {
-        if (!is_too_large_) at.error(value.place, "too deep or too large; do not nest aliases");
+        if (!is_too_large_) at.error(value.place, too_large_text());
         is_too_large_ = true;
         return value;
     }
@@ -53,41 +63,36 @@ private:
     }
     void fill_map(Value& value, YAML::Node const& node, Context const& at, int depth) {
         value.kind = Value::Kind::map;
+        Places seen;
         for (auto const& pair : node) {
             if (is_too_large_) return;
-            add_entry(value, pair.first, pair.second, at, depth);
+            if (is_new_key(pair.first, seen, at)) add_entry(value, pair.first, pair.second, at, depth);
         }
     }
     void add_entry(Value& map, YAML::Node const& key, YAML::Node const& node, Context const& at, int depth) {
         auto const place = place_of(key.Mark());
-        if (!key.IsScalar()) return at.error(place, fmt::format("a key must be a word{}", at.inside()));
-        if (is_duplicate(map, key.Scalar(), place, at)) return;
         auto value = convert(node, at.in(key.Scalar()), depth + 1);
         // The library puts an absent value at the next token, lines away.
         if (value.kind == Value::Kind::null) value.place = place;
         map.entries.push_back({key.Scalar(), place, std::move(value)});
     }
-    static bool is_duplicate(Value const& map, std::string const& key, Place place, Context const& at) {
-        auto const* first = map.find(key);
-        if (!first) return false;
-        at.error(place,
-                 fmt::format("duplicate key '{}'{}; the first is at {}", key, at.inside(), at.name_of(first->place)));
-        return true;
+    bool is_new_key(YAML::Node const& key, Places& seen, Context const& at) const {
+        auto const place = place_of(key.Mark());
+        if (!key.IsScalar()) {
+            at.error(place, fmt::format("a key must be a word{}", at.inside()));
+            return false;
+        }
+        auto const [first, is_new] = seen.emplace(key.Scalar(), place);
+        if (!is_new)
+            at.error(place, fmt::format("duplicate key '{}'{}; the first is at {}", key.Scalar(), at.inside(),
+                                        at.name_of(first->second)));
+        return is_new;
     }
 
     int source_;
     int values_ = 0;
     bool is_too_large_ = false;
 };
-
-/// Length of the UTF-8 character at the front, 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-    auto const lead = static_cast<unsigned char>(text.front());
-    auto const length = lead < 0x80 ? 1u : lead >= 0xF0 ? 4u : lead >= 0xE0 ? 3u : 2u;
-    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || text.size() < length) return 0;
-    auto const is_continued = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-    return std::ranges::all_of(text.substr(1, length - 1), is_continued) ? length : 0;
-}
 
 bool is_control(char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
@@ -97,7 +102,7 @@ bool is_control(char c) {
 std::optional<Place> find_non_text(std::string_view text, int source) {
     Place place{source, 0, 0};
     while (!text.empty()) {
-        auto const length = utf8_length(text);
+        auto const length = base::utf8_length(text);
         if (length == 0 || is_control(text.front())) return place;
         place = text.front() == '\n' ? Place{source, place.line + 1, 0}
                                      : Place{source, place.line, place.column + static_cast<int>(length)};
@@ -106,22 +111,44 @@ std::optional<Place> find_non_text(std::string_view text, int source) {
     return std::nullopt;
 }
 
-/// Hears where documents start and ignores what is in them.
+struct TooLarge {
+    YAML::Mark mark;
+};
+
+/// Hears where documents start, and ends the reading of what is too large before anything is kept of it: the library
+/// needs quadratic time for a map of a million keys.
 class DocumentListener : public YAML::EventHandler {
 public:
     void OnDocumentStart(YAML::Mark const& mark) override { starts_.push_back(mark); }
     void OnDocumentEnd() override {}
-    void OnNull(YAML::Mark const&, YAML::anchor_t) override {}
-    void OnAlias(YAML::Mark const&, YAML::anchor_t) override {}
-    void OnScalar(YAML::Mark const&, std::string const&, YAML::anchor_t, std::string const&) override {}
-    void OnSequenceStart(YAML::Mark const&, std::string const&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-    void OnSequenceEnd() override {}
-    void OnMapStart(YAML::Mark const&, std::string const&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-    void OnMapEnd() override {}
+    void OnNull(YAML::Mark const& mark, YAML::anchor_t) override { count(mark); }
+    void OnAlias(YAML::Mark const& mark, YAML::anchor_t) override { count(mark); }
+    void OnScalar(YAML::Mark const& mark, std::string const&, YAML::anchor_t, std::string const&) override {
+        count(mark);
+    }
+    void OnSequenceStart(YAML::Mark const& mark, std::string const&, YAML::anchor_t,
+                         YAML::EmitterStyle::value) override {
+        enter(mark);
+    }
+    void OnSequenceEnd() override { --depth_; }
+    void OnMapStart(YAML::Mark const& mark, std::string const&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+        enter(mark);
+    }
+    void OnMapEnd() override { --depth_; }
     [[nodiscard]] std::vector<YAML::Mark> const& starts() const { return starts_; }
 
 private:
+    void count(YAML::Mark const& mark) {
+        if (++events_ > 2 * max_values) throw TooLarge{mark}; // a key is an event too
+    }
+    void enter(YAML::Mark const& mark) {
+        count(mark);
+        if (++depth_ > max_depth + 1) throw TooLarge{mark};
+    }
+
     std::vector<YAML::Mark> starts_;
+    int events_ = 0;
+    int depth_ = 0;
 };
 
 /// At most two: after some errors, such as a stray comma, the library finds one document after the other for ever.
@@ -158,6 +185,9 @@ std::optional<Value> read_yaml(std::string_view text, int source, Context const&
     Converter converter(source);
     try {
         return read_document(std::string(text), converter, at);
+    } catch (TooLarge const& found) {
+        at.error(converter.place_of(found.mark), too_large_text());
+        return std::nullopt;
     } catch (YAML::Exception const& error) {
         at.error(converter.place_of(error.mark), fmt::format("not valid YAML: {}", error.msg));
         return std::nullopt;

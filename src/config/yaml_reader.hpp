@@ -1,6 +1,6 @@
 #pragma once
 
-#include "diagnostics.hpp"
+#include "espalier/config/diagnostics.hpp"
 
 #include <optional>
 #include <string_view>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 
 namespace espalier::cost {
 namespace {
@@ -27,26 +28,29 @@ KernelCost finished(KernelCost cost, HardwareConfig const& hardware) {
     return cost;
 }
 
-/// Operands that are the same tensor are read once.
 std::vector<int> distinct(std::vector<int> ids) {
     std::ranges::sort(ids);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
 }
 
-double bytes_written(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
-    double bytes = 0;
-    for (auto const& tensor : tensors)
-        if (tensor.maker == static_cast<int>(op)) bytes += bytes_of_tensor(graph, tensor);
-    return bytes;
+/// Operands that are the same tensor are read once.
+double distinct_bytes_read(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+    auto const bytes = bytes_read(graph, op, tensors);
+    std::map<int, double> most;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        auto& one = most[graph.ops[op].inputs[i]];
+        one = std::max(one, bytes[i]);
+    }
+    double out = 0;
+    for (auto const& [id, one] : most) out += one;
+    return out;
 }
 
 KernelCost library_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors,
                           HardwareConfig const& hardware) {
     KernelCost cost;
-    for (auto const id : distinct(graph.ops[op].inputs))
-        cost.bytes += bytes_of_tensor(graph, tensors[static_cast<std::size_t>(id)]);
-    cost.bytes += bytes_written(graph, op, tensors);
+    cost.bytes = distinct_bytes_read(graph, op, tensors) + bytes_written(graph, op, tensors);
     auto const work = work_of(graph, op, tensors);
     cost.flops = work.flops();
     cost.memory_us = cost.bytes / rate_us(hardware.memory_bandwidth);

@@ -1,6 +1,9 @@
 #include "work.hpp"
 
+#include "espalier/program/meaning.hpp"
+
 #include <algorithm>
+#include <numeric>
 
 namespace espalier::cost {
 namespace {
@@ -12,42 +15,36 @@ using program::TensorInfo;
 
 constexpr double tera_us = 1e6; // 10^12 a second are 10^6 a microsecond
 
-bool is_function(program::OpInfo const& op) {
-    using field::Scalar;
-    auto const scalar = op.field.scalar;
-    return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::sqrt || scalar == Scalar::function);
-}
-
 TensorInfo const& tensor(std::span<TensorInfo const> tensors, int id) { return tensors[static_cast<std::size_t>(id)]; }
 
-/// Bytes of the operands and results.
-double traffic_of(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
-    double bytes = 0;
-    for (auto const id : graph.ops[op].inputs) bytes += bytes_of(tensor(tensors, id).shape, graph.dtype);
-    for (auto const& one : tensors)
-        if (one.maker == static_cast<int>(op)) bytes += bytes_of(one.shape, graph.dtype);
-    return bytes;
-}
-
-/// Arithmetic of an op of the table.
-Work arithmetic_of(Graph const& graph, std::size_t i, std::span<TensorInfo const> tensors) {
+program::Meaning meaning_of(Graph const& graph, std::size_t i, std::span<TensorInfo const> tensors) {
     auto const& op = graph.ops[i];
-    auto const& row = info(op.code);
     std::vector<program::Shape> shapes;
     for (auto const id : op.inputs) shapes.push_back(tensor(tensors, id).shape);
-    auto const out = std::ranges::find(tensors, static_cast<int>(i), &TensorInfo::maker)->shape;
-    if (is_function(row)) return {.functions = static_cast<double>(element_count(out))};
-    auto const size = op.attributes.whole(program::AttributeName::size, 0);
-    auto const flops = row.flops({shapes, op.attributes, size, graph.schedule.loop}, out);
-    if (row.field.access == Access::contraction) return {.matmul_flops = flops};
-    return {.other_flops = flops};
+    return program::meaning_of(info(op.code),
+                               {shapes, op.attributes, op.attributes.whole(program::AttributeName::size, 0), 1});
+}
+
+/// Arithmetic of an op of the table. Units but those of products do a product and its sum as one.
+Work arithmetic_of(program::OpInfo const& row, program::Meaning const& meaning) {
+    auto const count = count_of(meaning);
+    if (row.field.access == Access::contraction) return {.matmul_flops = count.flops};
+    return {.other_flops = count.flops - count.fused, .functions = count.functions};
+}
+
+std::vector<double> bytes_read(program::Op const& op, program::Meaning const& meaning, program::DType dtype) {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+        out.push_back(elements_read(meaning, i) * static_cast<double>(info(dtype).size_bytes));
+    return out;
 }
 
 /// Of an op that a thread graph defines: its arithmetic.
 Work work_of_body(Graph const& body) {
     auto const tensors = infer(body);
     Work out;
-    for (std::size_t i = 0; i < body.ops.size(); ++i) out += arithmetic_of(body, i, tensors);
+    for (std::size_t i = 0; i < body.ops.size(); ++i)
+        out += arithmetic_of(info(body.ops[i].code), meaning_of(body, i, tensors));
     return out;
 }
 
@@ -69,11 +66,34 @@ double bytes_of(program::Shape const& shape, program::DType dtype) {
     return static_cast<double>(element_count(shape)) * static_cast<double>(info(dtype).size_bytes);
 }
 
+std::vector<double> bytes_read(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+    auto const& one = graph.ops[op];
+    if (one.code != OpCode::graph) return bytes_read(one, meaning_of(graph, op, tensors), graph.dtype);
+    std::vector<double> out;
+    for (auto const id : one.inputs) out.push_back(bytes_of(tensor(tensors, id).shape, graph.dtype));
+    return out;
+}
+
+double bytes_written(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+    double bytes = 0;
+    for (auto const& one : tensors)
+        if (one.maker == static_cast<int>(op)) bytes += bytes_of(one.shape, graph.dtype);
+    return bytes;
+}
+
 Work work_of(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
     auto const& one = graph.ops[op];
-    auto work = one.code == OpCode::graph ? work_of_body(graph.bodies[static_cast<std::size_t>(one.body)])
-                                          : arithmetic_of(graph, op, tensors);
-    work.shared_bytes = traffic_of(graph, op, tensors);
+    Work work;
+    std::vector<double> read;
+    if (one.code == OpCode::graph) {
+        work = work_of_body(graph.bodies[static_cast<std::size_t>(one.body)]);
+        read = bytes_read(graph, op, tensors);
+    } else {
+        auto const meaning = meaning_of(graph, op, tensors);
+        work = arithmetic_of(info(one.code), meaning);
+        read = bytes_read(one, meaning, graph.dtype);
+    }
+    work.shared_bytes = std::accumulate(read.begin(), read.end(), bytes_written(graph, op, tensors));
     return work;
 }
 

@@ -21,6 +21,12 @@ struct Work {
 
 [[nodiscard]] double bytes_of(program::Shape const& shape, program::DType dtype);
 
+/// Of each operand of an op of a graph of any level, by what the op means.
+[[nodiscard]] std::vector<double> bytes_read(program::Graph const& graph, std::size_t op,
+                                             std::span<program::TensorInfo const> tensors);
+[[nodiscard]] double bytes_written(program::Graph const& graph, std::size_t op,
+                                   std::span<program::TensorInfo const> tensors);
+
 /// One op of a graph of any level, once; `shared_bytes` is what it reads and writes. An op defined by a thread graph
 /// keeps what is inside in registers.
 [[nodiscard]] Work work_of(program::Graph const& graph, std::size_t op, std::span<program::TensorInfo const> tensors);

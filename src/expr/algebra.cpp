@@ -84,11 +84,11 @@ ExprId Algebra::sum(Word const& size, ExprId a) {
     return store_.expression(monos);
 }
 
-ExprId Algebra::call(program::Function function, Word const& size, std::span<ExprId const> arguments) {
+ExprId Algebra::call(program::OpCode function, Word const& size, std::span<ExprId const> arguments) {
     if (std::ranges::find(arguments, too_large) != arguments.end()) return too_large;
     auto const has_laws = arguments.size() == 1 && size.is_unit();
-    if (has_laws && function == program::Function::exponential) return only({.exponent = arguments[0]});
-    if (has_laws && function == program::Function::root) return only({.root = arguments[0]});
+    if (has_laws && function == program::OpCode::exp) return only({.exponent = arguments[0]});
+    if (has_laws && function == program::OpCode::sqrt) return only({.root = arguments[0]});
     auto const atom = store_.atom({.function = function, .size = size, .arguments = arguments});
     return only({.atoms = {&atom, 1}});
 }

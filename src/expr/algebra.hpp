@@ -18,7 +18,7 @@ public:
     [[nodiscard]] ExprId mul(ExprId a, ExprId b);
     [[nodiscard]] ExprId div(ExprId a, ExprId b);
     [[nodiscard]] ExprId sum(Word const& size, ExprId a);
-    [[nodiscard]] ExprId call(program::Function function, Word const& size, std::span<ExprId const> arguments);
+    [[nodiscard]] ExprId call(program::OpCode function, Word const& size, std::span<ExprId const> arguments);
     /// None if too large.
     [[nodiscard]] std::optional<MonoId> mul(MonoId a, MonoId b);
 

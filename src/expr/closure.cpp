@@ -27,9 +27,9 @@ std::vector<ExprId> closure_of(Store const& store, std::span<ExprId const> expre
     return found;
 }
 
-bool has(Store const& store, Mono const& mono, program::Function function) {
-    if (function == program::Function::exponential && mono.exponent != zero) return true;
-    if (function == program::Function::root && mono.root != one) return true;
+bool has(Store const& store, Mono const& mono, program::OpCode function) {
+    if (function == program::OpCode::exp && mono.exponent != zero) return true;
+    if (function == program::OpCode::sqrt && mono.root != one) return true;
     return std::ranges::any_of(mono.atoms,
                                [&](AtomId id) { return !store[id].is_leaf() && store[id].function == function; });
 }

@@ -9,6 +9,6 @@ namespace espalier::expr {
 [[nodiscard]] std::vector<ExprId> closure_of(Store const& store, std::span<ExprId const> expressions);
 
 /// Whether a monomial has the function.
-[[nodiscard]] bool has(Store const& store, Mono const& mono, program::Function function);
+[[nodiscard]] bool has(Store const& store, Mono const& mono, program::OpCode function);
 
 } // namespace espalier::expr

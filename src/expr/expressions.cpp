@@ -13,7 +13,7 @@ namespace {
 /// An Origin in a few bytes: `a` of a leaf is its index, `a` and `b` of a call are a part of the list of arguments.
 struct OriginRecord {
     Origin::Op op{};
-    program::Function function{};
+    program::OpCode function{};
     bool is_known = false;
     std::uint32_t word = 0;
     std::uint32_t a = 0, b = 0;
@@ -103,7 +103,7 @@ ExprId Expressions::build_sum(std::uint32_t size, ExprId a) {
     return impl_->remember(e, {.op = Origin::Op::sum, .word = size, .a = a.value});
 }
 
-ExprId Expressions::call(program::Function function, Word const& size, std::span<ExprId const> arguments) {
+ExprId Expressions::call(program::OpCode function, Word const& size, std::span<ExprId const> arguments) {
     ESP_EXPECT(!arguments.empty());
     auto const list = number_of(function, size, arguments);
     auto const last = arguments.back().value;
@@ -115,9 +115,10 @@ ExprId Expressions::call(program::Function function, Word const& size, std::span
 }
 
 // A name and all arguments but the last, one after the other.
-std::uint32_t Expressions::number_of(program::Function function, Word const& size, std::span<ExprId const> arguments) {
-    static_assert(program::function_count <= 16);
-    auto list = words_.number_of(size) << 4 | static_cast<std::uint32_t>(function);
+std::uint32_t Expressions::number_of(program::OpCode function, Word const& size, std::span<ExprId const> arguments) {
+    constexpr int bits = 6;
+    static_assert(program::op_count <= 1 << bits);
+    auto list = words_.number_of(size) << bits | static_cast<std::uint32_t>(function);
     for (auto const argument : arguments.first(arguments.size() - 1)) {
         auto const* known = argument_lists_.find(list, argument.value);
         auto const next = known ? *known : longer_list + static_cast<std::uint32_t>(argument_lists_.size());
@@ -145,7 +146,7 @@ void Expressions::forget_answers() {
     answers_.assign(patterns_.size(), {});
 }
 
-bool Expressions::occurs(program::Function function) const {
+bool Expressions::occurs(program::OpCode function) const {
     auto const& store = impl_->algebra.store();
     return std::ranges::any_of(closure_, [&](ExprId e) {
         return std::ranges::any_of(store[e], [&](MonoId id) { return has(store, store[id], function); });
@@ -171,7 +172,6 @@ Expressions::Answer Expressions::decide(ExprId e, std::uint32_t pattern) {
     auto& byte = known[e.value];
     if (any_pattern_[e.value] != undecided) return static_cast<Answer>(byte = any_pattern_[e.value]);
 
-    ++decided_;
     Division division(impl_->algebra, patterns_[pattern]);
     auto const is_part = std::ranges::any_of(closure_, [&](ExprId whole) { return division.is_top_part(e, whole); });
     auto const answer = is_part ? Answer::yes : division.is_exhausted() ? Answer::unknown : Answer::no;

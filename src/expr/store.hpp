@@ -23,7 +23,7 @@ inline constexpr ExprId too_large{0xFFFF'FFFF};
 /// A leaf if it has no arguments.
 struct Atom {
     int leaf = 0;
-    program::Function function{};
+    program::OpCode function{};
     Word size;
     std::span<ExprId const> arguments;
 

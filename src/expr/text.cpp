@@ -2,15 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace espalier::expr {
 namespace {
-
-constexpr std::array<std::string_view, program::function_count> function_names{
-    "exp", "sqrt", "silu", "gelu", "relu", "clamp", "pow", "rms", "deviation"};
-
-std::string_view name(program::Function function) { return function_names[static_cast<std::size_t>(function)]; }
 
 std::string name_of_leaf(int index) {
     if (index < program::constant_minus_one) return fmt::format("x{}", index);
@@ -32,7 +25,7 @@ struct Writer {
         std::vector<std::string> parts;
         if (!atom.size.is_unit()) parts.push_back(text_of(atom.size, names));
         for (auto const argument : atom.arguments) parts.push_back(expression(argument));
-        return fmt::format("{}({})", name(atom.function), fmt::join(parts, ", "));
+        return fmt::format("{}({})", program::function_name(atom.function), fmt::join(parts, ", "));
     }
     [[nodiscard]] std::string factors(Mono const& mono) const {
         std::vector<std::string> parts;

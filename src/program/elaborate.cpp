@@ -229,6 +229,7 @@ private:
         }
         if (!is_of_bearable_size(Part::op, i, *sizes)) return std::nullopt;
         out_.graph.ops.push_back({code, attributes, in, -1});
+        out_.source_ops.push_back(i);
         return push(*sizes, *names);
     }
     std::optional<int> add_softmax(std::size_t i, int x) {

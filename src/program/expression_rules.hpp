@@ -26,14 +26,14 @@ inline ExprId div_expr(ExpressionBuilder& e, Arguments a, Words const&) { return
 inline ExprId sub_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.add(a[0], e.mul(e.leaf(constant_minus_one), a[1]));
 }
-template <Function F>
+template <OpCode F>
 ExprId call_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.call(F, {}, a);
 }
 inline ExprId sum_expr(ExpressionBuilder& e, Arguments a, Words const& in) { return e.sum(summed(in), a[0]); }
 inline ExprId sum_to_expr(ExpressionBuilder& e, Arguments a, Words const& in) { return e.sum(summed_to(in), a[0]); }
 inline ExprId rms_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
-    return e.call(Function::rms, summed(in), a);
+    return e.call(OpCode::rms, summed(in), a);
 }
 inline ExprId rms_norm_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
     return e.div(a[0], rms_expr(e, a, in));
@@ -41,7 +41,7 @@ inline ExprId rms_norm_expr(ExpressionBuilder& e, Arguments a, Words const& in) 
 /// x - mean(x), with -1/n as a constant of its own.
 inline ExprId layer_norm_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
     auto const minus_mean = e.mul(e.leaf(constant_minus_one + 1), e.sum(summed(in), a[0]));
-    return e.div(e.add(a[0], minus_mean), e.call(Function::deviation, summed(in), a));
+    return e.div(e.add(a[0], minus_mean), e.call(OpCode::layer_norm, summed(in), a));
 }
 inline ExprId accumulate_expr(ExpressionBuilder& e, Arguments a, Words const& in) { return e.sum(in.loop_range, a[0]); }
 inline ExprId accumulate_sum_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
@@ -51,7 +51,7 @@ inline ExprId accumulate_sum_to_expr(ExpressionBuilder& e, Arguments a, Words co
     return e.sum(in.loop_range * summed_to(in), a[0]);
 }
 inline ExprId accumulate_rms_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
-    return e.call(Function::rms, in.loop_range * summed(in), a);
+    return e.call(OpCode::rms, in.loop_range * summed(in), a);
 }
 
 } // namespace espalier::program::rules

@@ -1,5 +1,7 @@
 #include "espalier/program/source.hpp"
 
+#include "espalier/program/source_ops.hpp"
+
 #include "elaborate.hpp"
 #include "espalier/base/error.hpp"
 #include "limits.hpp"
@@ -70,5 +72,7 @@ Symbols symbols_of(Source const& source) {
 }
 
 std::vector<SymbolicShape> symbolic_shapes(Source const& source) { return elaborate_or_throw(source).shapes; }
+
+std::vector<std::size_t> source_ops(Source const& source) { return elaborate_or_throw(source).source_ops; }
 
 } // namespace espalier::program

@@ -12,11 +12,15 @@ namespace {
 
 using expr::Origin;
 using program::ExprId;
-using program::Function;
+using program::OpCode;
 using program::Word;
 
-constexpr std::array<std::string_view, program::function_count> function_names{
-    "exponential", "root", "silu", "gelu", "relu", "clamp", "pow", "rms", "deviation"};
+/// The axioms know two by name. The others get a prefix: Z3 has functions of its own, such as tanh.
+std::string name_of(OpCode function) {
+    if (function == OpCode::exp) return "exponential";
+    if (function == OpCode::sqrt) return "root";
+    return fmt::format("f_{}", program::function_name(function));
+}
 
 template <class T>
 void add_once(std::vector<T>& to, T const& value) {
@@ -62,7 +66,7 @@ std::string variables(std::size_t count, std::string_view format) {
 
 } // namespace
 
-std::string Spelling::name(ExprId e) { return fmt::format("e{}", e.value); }
+std::string Spelling::name(ExprId e) const { return fmt::format("e{}", std::ranges::find(order_, e) - order_.begin()); }
 
 bool Spelling::add(ExprId e) {
     if (std::ranges::find(order_, e) != order_.end()) return true;
@@ -83,7 +87,7 @@ void Spelling::note_words(Origin const& origin) {
 }
 
 std::string Spelling::spell(Name const& name) const {
-    auto out = std::string(function_names[static_cast<std::size_t>(name.function)]);
+    auto out = name_of(name.function);
     if (!name.size.is_unit()) out += "_" + smt::spell(name.size);
     if (name.arity != 1) out += fmt::format("_of_{}", name.arity);
     return out;
@@ -99,7 +103,7 @@ std::string Spelling::declarations() const {
                            variables(name.arity, "(part x{})"));
     }
     for (auto const& [function, law] :
-         {std::pair{Function::exponential, exponential_axiom()}, std::pair{Function::root, root_axiom()}})
+         {std::pair{OpCode::exp, exponential_axiom()}, std::pair{OpCode::sqrt, root_axiom()}})
         if (std::ranges::find(functions_, Name{function, {}, 1}) != functions_.end()) out += law;
     return out;
 }

@@ -18,12 +18,13 @@ public:
     /// Declarations, laws and definitions of all that was added. A size that is a product of two others is said to be
     /// one, if `pattern` has the quotients as sizes.
     [[nodiscard]] std::string text(expr::Pattern const& pattern) const;
-    /// The name the text gives to an expression that was added.
-    [[nodiscard]] static std::string name(program::ExprId e);
+    /// The name the text gives to an expression that was added: its place in the text, so that who builds the same
+    /// things in the same way writes the same text.
+    [[nodiscard]] std::string name(program::ExprId e) const;
 
 private:
     struct Name {
-        program::Function function{};
+        program::OpCode function{};
         program::Word size;
         std::size_t arity = 1;
 

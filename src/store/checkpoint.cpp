@@ -1,9 +1,9 @@
 #include "espalier/store/checkpoint.hpp"
 
-#include "espalier/base/hash.hpp"
-
 #include "files.hpp"
 #include "h5_errors.hpp"
+#include "run_image.hpp"
+#include "seal.hpp"
 #include "table.hpp"
 
 #include <algorithm>
@@ -19,36 +19,10 @@ constexpr std::string_view format = "espalier checkpoint";
 constexpr auto newest_name = "checkpoint.h5";
 constexpr auto previous_name = "checkpoint.previous.h5";
 
-/// The last bytes of a checkpoint file, behind the HDF5 data (whose readers ignore them). No part of a file is parsed
-/// before its seal is found to be right, because the HDF5 library does not survive all damaged files.
-struct Seal {
-    static constexpr std::uint64_t magic = 0x314C414553505345ull; // "ESPSEAL1"
-    static constexpr std::size_t size_bytes = 24;
-};
-
-void seal(base::Bytes& image) {
-    auto const size = image.size();
-    auto const hash = base::hash_bytes(image);
-    base::ByteWriter writer(image);
-    writer.put(Seal::magic);
-    writer.put(static_cast<std::uint64_t>(size));
-    writer.put(hash);
-}
-
-/// Why the content is not a whole checkpoint; empty if it is.
-std::string damage(std::span<std::byte const> content) {
-    if (content.empty()) return "it is empty";
-    if (content.size() < Seal::size_bytes) return "it is cut off";
-    auto const size = content.size() - Seal::size_bytes;
-    base::ByteReader reader(content.subspan(size));
-    if (reader.get<std::uint64_t>() != Seal::magic || reader.get<std::uint64_t>() != size) return "it is cut off";
-    if (reader.get<std::uint64_t>() != base::hash_bytes(content.first(size))) return "its checksum is wrong";
-    return {};
-}
-
 void write_values(hid_t file, Checkpoint const& checkpoint) {
     h5::set_schema(file, format);
     h5::set<std::uint64_t>(file, "identity_hash", checkpoint.identity_hash);
+    h5::set<std::uint64_t>(file, "number", checkpoint.number);
     h5::set<std::int32_t>(file, "stage", checkpoint.stage);
     h5::set<std::uint64_t>(file, "nodes", checkpoint.counts.nodes);
     h5::set<double>(file, "incumbent", checkpoint.incumbent);
@@ -61,6 +35,7 @@ void write_values(hid_t file, Checkpoint const& checkpoint) {
     h5::TableWriter(checkpoint.emits.size())
         .texts("file", h5::project(checkpoint.emits, &EmitExtent::file))
         .numbers("records", h5::project(checkpoint.emits, &EmitExtent::records))
+        .numbers("first", h5::project(checkpoint.emits, &EmitExtent::first))
         .write(file, "emits");
 }
 
@@ -81,15 +56,17 @@ void write_open(hid_t file, search::PackedNodes const& nodes) {
     h5::write_list<double>(at, "priorities", h5::project(nodes, &search::PackedNode::priority));
 }
 
-base::Bytes image(Checkpoint const& checkpoint) {
+base::Bytes image(Checkpoint const& checkpoint, RunRecord const& record, EncodedResults& results) {
     auto const file = h5::create_in_memory();
     write_values(file, checkpoint);
     write_open(file, checkpoint.open);
+    write_record(h5::make_group(file, "run"), record, results);
     return h5::image_of(file);
 }
 
 void read_values(hid_t file, Checkpoint& checkpoint) {
     checkpoint.identity_hash = h5::get<std::uint64_t>(file, "identity_hash");
+    checkpoint.number = h5::get<std::uint64_t>(file, "number");
     checkpoint.stage = h5::get<std::int32_t>(file, "stage");
     checkpoint.counts.nodes = h5::get<std::uint64_t>(file, "nodes");
     checkpoint.incumbent = h5::get<double>(file, "incumbent");
@@ -102,7 +79,9 @@ void read_values(hid_t file, Checkpoint& checkpoint) {
     h5::TableReader const emits(file, "emits");
     auto const files = emits.texts("file");
     auto const records = emits.numbers<std::uint64_t>("records");
-    for (std::size_t i = 0; i < files.size(); ++i) checkpoint.emits.push_back({files[i], records[i]});
+    auto const firsts = emits.has("first") ? emits.numbers<std::uint64_t>("first") : std::vector<std::uint64_t>{};
+    for (std::size_t i = 0; i < files.size(); ++i)
+        checkpoint.emits.push_back({files[i], records[i], firsts.empty() ? 0 : firsts[i]});
 }
 
 search::PackedNodes read_open(hid_t file) {
@@ -123,59 +102,94 @@ search::PackedNodes read_open(hid_t file) {
     return nodes;
 }
 
-Checkpoint parse(fs::path const& file) {
-    return h5::reading(file, [&] {
-        auto const opened = h5::open_to_read(file);
+/// A checkpoint file that was looked at.
+struct Found {
+    fs::path file;
+    std::string damage; ///< `it is missing`, or why it is not whole
+    base::Bytes image;
+    std::uint64_t number = 0;
+
+    [[nodiscard]] bool is_whole() const { return damage.empty(); }
+};
+
+Found find(fs::path const& file) {
+    if (!fs::exists(file)) return {file, "it is missing", {}};
+    auto sealed = read_sealed(file);
+    if (!sealed.damage.empty()) return {file, sealed.damage, {}};
+    auto const number = h5::reading(file, [&] {
+        auto const opened = h5::open_image(sealed.image);
         h5::check_schema(file, opened, format);
-        Checkpoint checkpoint;
-        read_values(opened, checkpoint);
-        checkpoint.open = read_open(opened);
-        return checkpoint;
+        return h5::get<std::uint64_t>(opened, "number");
+    });
+    return {file, {}, std::move(sealed.image), number};
+}
+
+LoadedCheckpoint parse(Found const& found) {
+    return h5::reading(found.file, [&] {
+        auto const opened = h5::open_image(found.image);
+        LoadedCheckpoint loaded;
+        read_values(opened, loaded.checkpoint);
+        loaded.checkpoint.open = read_open(opened);
+        loaded.record = read_record(found.file, h5::open_group(opened, "run"));
+        return loaded;
     });
 }
 
-/// Why the file is not a whole checkpoint; empty if it is.
-std::string damage_of(fs::path const& file) {
-    if (!fs::exists(file)) return "it is missing";
-    try {
-        return damage(read_whole(file));
-    } catch (base::InputError const& error) {
-        return error.what();
-    }
-}
-
-std::string fallback_warning(fs::path const& newest, std::string const& why, fs::path const& taken) {
-    if (why.empty()) return {};
-    return fmt::format("{}: {}: going on from {}, which is as good but may repeat some work", newest.string(), why,
-                       taken.filename().string());
+std::string warning_for(Found const& newest, Found const& taken) {
+    if (newest.file == taken.file) return {};
+    return fmt::format("{}: {}: going on from {}, which is as good but may repeat some work", newest.file.string(),
+                       newest.is_whole() ? "it is older than another one" : newest.damage,
+                       taken.file.filename().string());
 }
 
 } // namespace
 
-void write_checkpoint(fs::path const& folder, Checkpoint const& checkpoint) {
+void write_checkpoint(fs::path const& folder, Checkpoint const& checkpoint, RunRecord const& record,
+                      RunWriter& writer) {
     auto const newest = folder / newest_name;
-    auto content = h5::writing(newest, [&] { return image(checkpoint); });
+    auto content = h5::writing(newest, [&] { return image(checkpoint, record, writer.results()); });
     seal(content);
     write_synced(temporary_name(newest), content);
     // Killed between the two: the previous one is there, and it is the last that was committed.
-    if (fs::exists(newest)) rename_synced(newest, folder / previous_name);
+    if (fs::exists(fs::symlink_status(newest))) rename_synced(newest, folder / previous_name);
     rename_synced(temporary_name(newest), newest);
 }
 
+void write_checkpoint(fs::path const& folder, Checkpoint const& checkpoint, RunRecord const& record) {
+    RunWriter writer;
+    write_checkpoint(folder, checkpoint, record, writer);
+}
+
+/// A temporary file is whole if its writer was killed while renaming; else it counts as none.
 std::optional<LoadedCheckpoint> read_checkpoint(fs::path const& folder) {
-    auto const newest = folder / newest_name;
-    auto const previous = folder / previous_name;
-    auto const unnamed =
-        temporary_name(newest); // whole if the writer was killed while renaming; else it counts as none
-    auto const why = damage_of(newest);
-    for (auto const& file : {newest, previous, unnamed})
-        if (file == newest ? why.empty() : damage_of(file).empty())
-            return LoadedCheckpoint{parse(file), fallback_warning(newest, why, file)};
-    if (!fs::exists(newest) && !fs::exists(previous)) return std::nullopt;
+    std::array const files{find(folder / newest_name), find(folder / previous_name),
+                           find(temporary_name(folder / newest_name))};
+    auto const age = [](Found const& found) { return found.is_whole() ? found.number + 1 : 0; };
+    if (auto const& best = *std::ranges::max_element(files, {}, age); best.is_whole()) {
+        auto loaded = parse(best);
+        loaded.warning = warning_for(files[0], best);
+        return loaded;
+    }
+    if (!fs::exists(files[0].file) && !fs::exists(files[1].file)) return std::nullopt;
     throw base::InputError(
         "{}: {}; {}: {} (none of the run's checkpoints is whole, so it cannot go on): --force starts the run "
         "again",
-        newest.string(), why, previous.filename().string(), damage_of(previous));
+        files[0].file.string(), files[0].damage, files[1].file.filename().string(), files[1].damage);
+}
+
+std::string what_can_be_saved(fs::path const& folder) {
+    constexpr auto nothing =
+        "there is no whole checkpoint either, so nothing can be saved: --force starts the run again";
+    try {
+        auto const loaded = read_checkpoint(folder);
+        if (!loaded) return nothing;
+        return fmt::format(
+            "its checkpoint is whole ({} nodes, {} results): `espalier search EXPERIMENT --repair` goes on "
+            "from it, --force starts the run again",
+            loaded->checkpoint.counts.nodes, loaded->record.results.size());
+    } catch (base::InputError const&) {
+        return nothing;
+    }
 }
 
 void close_interrupted(RunRecord& record, Checkpoint const& checkpoint) {

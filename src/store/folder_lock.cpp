@@ -91,7 +91,7 @@ Attempt try_flock_patiently(int fd) {
 bool is_still(int fd, fs::path const& file) {
     struct stat opened {};
     struct stat named {};
-    return ::fstat(fd, &opened) == 0 && ::stat(file.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+    return ::fstat(fd, &opened) == 0 && ::lstat(file.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
            opened.st_dev == named.st_dev;
 }
 
@@ -101,9 +101,9 @@ struct Opened {
 };
 
 Opened open_lock(fs::path const& file) {
-    auto const made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    auto const made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (made >= 0) return {Descriptor(made), true};
-    if (errno == EEXIST) return {Descriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC)), false};
+    if (errno == EEXIST) return {Descriptor(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)), false};
     return {Descriptor(-1), false};
 }
 
@@ -158,7 +158,7 @@ int FolderLock::release() { return std::exchange(descriptor_, -1); }
 
 bool is_locked(fs::path const& folder) {
     auto const file = folder / "lock";
-    Descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    Descriptor const opened(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (opened.get() < 0) return false;
     auto const attempt = try_flock(opened.get(), LOCK_SH);
     return attempt == Attempt::held_by_other || (attempt == Attempt::unsupported && may_live(read_owner(file)));

@@ -4,6 +4,7 @@
 #include "espalier/store/run_file.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace espalier::store::h5 {
 namespace {
@@ -26,6 +27,12 @@ std::string innermost_reason() {
     return reason.empty() ? "the HDF5 library gives no reason" : text_between(reason, "error message = '", '\'');
 }
 
+/// HDF5 takes two files in memory that are open under one name for one file.
+std::string unused_name() {
+    static std::atomic<std::uint64_t> count = 0;
+    return fmt::format("espalier-{}", ++count);
+}
+
 Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
 
 std::uint64_t chunk_rows(Extent extent, std::size_t row_bytes) {
@@ -41,12 +48,6 @@ Properties chunked(hsize_t chunk, Filter filter) {
     check(H5Pset_shuffle(properties), "set the shuffle filter");
     check(H5Pset_deflate(properties, 1), "set the deflate filter");
     return properties;
-}
-
-Type any_text_type() {
-    auto type = text_type(1);
-    check(H5Tset_size(type, H5T_VARIABLE), "make a text type");
-    return type;
 }
 
 /// Without the padding.
@@ -106,15 +107,18 @@ Properties file_access() {
     return properties;
 }
 
-File open_to_read(std::filesystem::path const& file) {
-    return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), "open the file"};
+File open_image(std::span<std::byte const> image) {
+    auto const properties = file_access();
+    check(H5Pset_fapl_core(properties, 1u << 20, false), "open a file in memory");
+    // HDF5 copies it, and never writes into the caller's.
+    check(H5Pset_file_image(properties, const_cast<std::byte*>(image.data()), image.size()), "open a file in memory");
+    return {H5Fopen(unused_name().c_str(), H5F_ACC_RDONLY, properties), "open the file"};
 }
 
 File create_in_memory() {
     auto const properties = file_access();
     check(H5Pset_fapl_core(properties, 1u << 20, false), "make a file in memory");
-    auto const unique_name = fmt::format("espalier-{}", static_cast<void const*>(&properties));
-    return {H5Fcreate(unique_name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), "make a file in memory"};
+    return {H5Fcreate(unused_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), "make a file in memory"};
 }
 
 base::Bytes image_of(File const& file) {
@@ -230,24 +234,6 @@ std::string read_document(hid_t at, char const* name) {
     return trimmed(std::move(text));
 }
 
-void write_texts(hid_t at, char const* name, std::span<char const* const> texts) {
-    auto const type = any_text_type();
-    auto const data = make_dataset(at, name, type, {.rows = texts.size()});
-    if (texts.empty()) return;
-    check(H5Dwrite(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), fmt::format("write {}", name));
-}
-
-std::vector<std::string> read_texts(hid_t at, char const* name) {
-    auto const data = open_dataset(at, name);
-    auto const type = any_text_type();
-    std::vector<char*> raw(rows(data));
-    read_rows(data, type, raw.data(), {.count = raw.size()});
-    std::vector<std::string> texts;
-    for (auto const* text : raw) texts.emplace_back(text == nullptr ? "" : text);
-    H5Dvlen_reclaim(type, space_of(data), H5P_DEFAULT, raw.data());
-    return texts;
-}
-
 void set_schema(hid_t at, std::string_view format) {
     set_text(at, "format", format);
     set<std::int32_t>(at, "schema_major", schema_major);
@@ -258,11 +244,12 @@ void check_schema(std::filesystem::path const& file, hid_t at, std::string_view 
     if (H5Aexists(at, "format") <= 0 || get_text(at, "format") != format)
         throw Failure(fmt::format("this is no {} file", format));
     auto const major = get<std::int32_t>(at, "schema_major");
-    if (major <= schema_major) return;
+    if (major == schema_major) return;
     throw base::InputError(
-        "{}: is of schema version {}.{}, but this program reads versions up to {}.{} (a newer espalier "
-        "wrote it): use that one or a newer one",
-        file.string(), major, get<std::int32_t>(at, "schema_minor"), schema_major, schema_minor);
+        "{}: is of schema version {}.{}, but this program reads version {} (a{} espalier wrote it): use that one, or "
+        "start the run again with --force",
+        file.string(), major, get<std::int32_t>(at, "schema_minor"), schema_major,
+        major > schema_major ? " newer" : "n older");
 }
 
 } // namespace espalier::store::h5

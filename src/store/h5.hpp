@@ -94,7 +94,8 @@ hid_t native() {
 [[nodiscard]] std::string joined_names(std::span<std::string_view const> names);
 
 [[nodiscard]] Properties file_access();
-[[nodiscard]] File open_to_read(std::filesystem::path const& file);
+/// Of a sealed file, which must live as long as the result.
+[[nodiscard]] File open_image(std::span<std::byte const> image);
 /// A file in memory only; see image_of.
 [[nodiscard]] File create_in_memory();
 [[nodiscard]] base::Bytes image_of(File const& file);
@@ -160,8 +161,5 @@ template <Number T>
 /// One long text as a scalar; attributes end at 64 KiB.
 void write_document(hid_t at, char const* name, std::string_view text);
 [[nodiscard]] std::string read_document(hid_t at, char const* name);
-/// Texts of any length, one a row.
-void write_texts(hid_t at, char const* name, std::span<char const* const> texts);
-[[nodiscard]] std::vector<std::string> read_texts(hid_t at, char const* name);
 
 } // namespace espalier::store::h5

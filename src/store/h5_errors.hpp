@@ -41,7 +41,7 @@ auto reading(std::filesystem::path const& file, Work&& work, std::string_view re
 
 /// Attributes `format`, `schema_major` and `schema_minor`.
 void set_schema(hid_t at, std::string_view format);
-/// Throws InputError if the file is of another format or of a newer major version.
+/// Throws InputError if the file is of another format or of another major version.
 void check_schema(std::filesystem::path const& file, hid_t at, std::string_view format);
 
 } // namespace espalier::store::h5

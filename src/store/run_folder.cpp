@@ -1,11 +1,14 @@
 #include "espalier/store/run_folder.hpp"
 
+#include "espalier/store/checkpoint.hpp"
+
+#include "files.hpp"
 #include "folder_lock.hpp"
-#include "h5.hpp"
+#include "run_parts.hpp"
+#include "seal.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -14,37 +17,46 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 7> own_files{
-    "run.h5", "run.h5.tmp", "checkpoint.h5", "checkpoint.h5.tmp", "checkpoint.previous.h5", "report.html", "lock"};
-constexpr std::array<std::string_view, 2> own_folders{"trace", "emit"};
-constexpr std::string_view segment_prefix = "segment-";
-
-bool is_own(fs::path const& entry) {
-    auto const name = entry.filename().string();
-    return std::ranges::count(own_files, name) > 0 || std::ranges::count(own_folders, name) > 0;
-}
-
 /// Names of what is not ours, at most five of them.
 std::string foreign_entries(fs::path const& folder) {
     std::string names;
     int count = 0;
     for (auto const& entry : fs::directory_iterator(folder)) {
-        if (is_own(entry.path())) continue;
+        if (is_run_part(entry.path())) continue;
         if (++count <= 5) names += (names.empty() ? "" : ", ") + entry.path().filename().string();
     }
     return count > 5 ? fmt::format("{} and {} more", names, count - 5) : names;
 }
 
-/// Damaged counts as ours: only a file that HDF5 can read tells that it is someone else's.
+/// What a file is stands at its beginning.
+std::string beginning_of(fs::path const& file) {
+    constexpr std::size_t looked_at = 1u << 20;
+    auto const opened = open_plain(file);
+    std::string text(std::min<std::uint64_t>(size_of(opened), looked_at), '\0');
+    return read_at(opened, 0, std::as_writable_bytes(std::span(text))) ? text : std::string();
+}
+
+/// Whether an HDF5 file ends where its first bytes say, so that nothing of it was cut off.
+bool is_whole_hdf5(std::string const& text) {
+    constexpr std::array<std::size_t, 4> end_at{40, 44, 28, 28}; // by version of the superblock
+    auto const version = text.size() > 8 ? static_cast<unsigned char>(text[8]) : 0xFFu;
+    if (version >= end_at.size() || text.size() < end_at[version] + sizeof(std::uint64_t)) return false;
+    std::uint64_t end = 0;
+    std::memcpy(&end, text.data() + end_at[version], sizeof end);
+    return end == text.size();
+}
+
+/// Damaged counts as ours. A file is someone else's if it neither says that it is ours nor lies beside a checkpoint,
+/// and is too long to have been cut off before it could say so. Nothing is parsed to find that out.
 bool is_foreign_run_file(fs::path const& file) {
-    h5::be_quiet();
-    if (fs::file_size(file) == 0) return false;
-    if (H5Fis_hdf5(file.c_str()) <= 0) return true;
-    try {
-        return !h5::has(h5::open_to_read(file), "meta");
-    } catch (h5::Failure const&) {
-        return false;
-    }
+    constexpr std::size_t unsaid = 4096;
+    if (!fs::is_regular_file(file)) return true;
+    auto const text = beginning_of(file);
+    if (text.empty() || text.find("espalier run") != std::string::npos) return false;
+    for (auto const* name : {"checkpoint.h5", "checkpoint.previous.h5"})
+        if (read_sealed(file.parent_path() / name).damage.empty()) return false;
+    auto const is_hdf5 = std::string_view("\x89HDF\r\n\x1a\n").starts_with(text.substr(0, 8));
+    return text.size() > unsaid || !is_hdf5 || is_whole_hdf5(text);
 }
 
 void refuse_foreign(fs::path const& folder) {
@@ -72,53 +84,11 @@ void make_folder(fs::path const& folder) {
                                error.message());
 }
 
-/// The number in `segment-NNN`; 0 if the name is another one.
-int segment_number(fs::path const& entry) {
-    auto const name = entry.filename().string();
-    if (!name.starts_with(segment_prefix)) return 0;
-    int number = 0;
-    auto const* const end = name.data() + name.size();
-    auto const parsed = std::from_chars(name.data() + segment_prefix.size(), end, number);
-    return parsed.ec == std::errc() && parsed.ptr == end && number > 0 ? number : 0;
-}
-
-bool is_shard(fs::path const& entry) {
-    auto const name = entry.filename().string();
-    return name.starts_with("rank-") && name.ends_with(".h5");
-}
-
-void remove_shards(fs::path const& segment) {
-    for (auto const& entry : fs::directory_iterator(segment))
-        if (is_shard(entry.path())) fs::remove(entry.path());
-    if (fs::is_empty(segment)) fs::remove(segment);
-}
-
-/// Only shards, and folders that are empty then: whatever else a user put there stays.
-void remove_segments(fs::path const& folder) {
-    if (!fs::is_directory(folder)) return;
-    for (auto const& entry : fs::directory_iterator(folder))
-        if (segment_number(entry.path()) > 0 && entry.is_directory()) remove_shards(entry.path());
-    if (fs::is_empty(folder)) fs::remove(folder);
-}
-
-/// Keeps the lock.
-void remove_run(fs::path const& folder) try {
-    for (auto const name : own_files)
-        if (name != "lock") fs::remove(folder / name);
-    for (auto const name : own_folders) remove_segments(folder / name);
-} catch (fs::filesystem_error const& error) {
-    throw base::SystemError(
-        "{}: cannot remove the run that is there: {}: remove it yourself, or choose another results.path",
-        folder.string(), error.what());
-}
-
 void refuse_without_results(fs::path const& folder) {
     for (auto const* name : {"checkpoint.h5", "checkpoint.previous.h5"})
         if (fs::exists(folder / name))
-            throw base::InputError(
-                "{}: has {} but no run.h5 (its results are lost, so it cannot go on): --force starts the run "
-                "again",
-                folder.string(), name);
+            throw base::InputError("{}: has {} but no run.h5 (its results are lost): {}", folder.string(), name,
+                                   what_can_be_saved(folder));
 }
 
 std::string difference(std::string_view what, std::string_view there, std::string_view here) {
@@ -135,15 +105,36 @@ void refuse_other_identity(fs::path const& folder, Identity const& there, Identi
                            difference("seed", fmt::format("{}", there.seed), fmt::format("{}", here.seed)));
 }
 
-/// The run that is there, if it is the same; nothing in an empty folder.
-std::optional<RunRecord> read_previous(fs::path const& folder, Identity const& identity) {
+/// What stands in run.h5; nothing in an empty folder.
+std::optional<RunRecord> read_record_of(fs::path const& folder) {
     auto const file = folder / "run.h5";
-    if (!fs::exists(file)) {
-        refuse_without_results(folder);
-        return std::nullopt;
+    if (fs::exists(file)) return read_run(file);
+    refuse_without_results(folder);
+    return std::nullopt;
+}
+
+/// The run that is there and, if it had to be repaired, what was done.
+struct Previous {
+    std::optional<RunRecord> record;
+    std::string repaired;
+};
+
+Previous repair(fs::path const& folder, base::InputError const& error) {
+    auto loaded = read_checkpoint(folder);
+    if (!loaded) throw error;
+    return {std::move(loaded->record), fmt::format("repaired from the checkpoint: {}", error.what())};
+}
+
+/// If it is the same.
+Previous read_previous(RunFolder::Options const& options, Identity const& identity) {
+    Previous previous;
+    try {
+        previous.record = read_record_of(options.path);
+    } catch (base::InputError const& error) {
+        if (!options.repair) throw;
+        previous = repair(options.path, error);
     }
-    auto previous = read_run(file);
-    refuse_other_identity(folder, previous.identity, identity);
+    if (previous.record) refuse_other_identity(options.path, previous.record->identity, identity);
     return previous;
 }
 
@@ -165,7 +156,7 @@ int next_segment(fs::path const& folder, std::optional<RunRecord> const& previou
 }
 
 fs::path shard_name(char const* kind, int segment, int rank) {
-    return fmt::format("{}/{}{:03}/rank-{:06}.h5", kind, segment_prefix, segment, rank);
+    return fmt::format("{}/segment-{:03}/rank-{:06}.h5", kind, segment, rank);
 }
 
 } // namespace
@@ -175,16 +166,18 @@ FolderState inspect_folder(RunFolder::Options const& options, Identity const& id
     if (is_being_written(options.path))
         throw base::InputError("{}: another process is writing this run: wait for it, or choose another results.path",
                                options.path.string());
-    return options.replace ? FolderState::empty : state_of(read_previous(options.path, identity));
+    return options.replace ? FolderState::empty : state_of(read_previous(options, identity).record);
 }
 
-RunFolder::RunFolder(Options options, Identity const& identity) : path_(std::move(options.path)) {
+RunFolder::RunFolder(Options const& options, Identity const& identity) : path_(options.path) {
     refuse_foreign(path_);
     make_folder(path_);
     FolderLock lock(path_);
     refuse_foreign(path_);
-    if (options.replace) remove_run(path_);
-    previous_ = read_previous(path_, identity);
+    if (options.replace) remove_run_parts(path_);
+    auto previous = read_previous(options, identity);
+    previous_ = std::move(previous.record);
+    repaired_ = std::move(previous.repaired);
     state_ = state_of(previous_);
     segment_ = next_segment(path_, previous_);
     lock_fd_ = lock.release();
@@ -194,12 +187,13 @@ RunFolder::~RunFolder() { FolderLock const released(path_, lock_fd_); }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
     : path_(std::move(other.path_)), state_(other.state_), previous_(std::move(other.previous_)),
-      segment_(other.segment_), lock_fd_(std::exchange(other.lock_fd_, -1)) {}
+      repaired_(std::move(other.repaired_)), segment_(other.segment_), lock_fd_(std::exchange(other.lock_fd_, -1)) {}
 
 RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(state_, other.state_);
     std::swap(previous_, other.previous_);
+    std::swap(repaired_, other.repaired_);
     std::swap(segment_, other.segment_);
     std::swap(lock_fd_, other.lock_fd_);
     return *this;
@@ -207,6 +201,11 @@ RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
 
 fs::path trace_shard_name(int segment, int rank) { return shard_name("trace", segment, rank); }
 fs::path emit_shard_name(int segment, int rank) { return shard_name("emit", segment, rank); }
+bool has_only_begun(fs::path const& folder) {
+    for (auto const* name : {"run.h5", "checkpoint.h5", "checkpoint.previous.h5"})
+        if (fs::exists(fs::symlink_status(folder / name))) return false;
+    return fs::is_directory(folder) && !fs::is_empty(folder) && foreign_entries(folder).empty();
+}
 bool is_being_written(fs::path const& folder) { return is_locked(folder); }
 
 } // namespace espalier::store

@@ -4,7 +4,7 @@
 
 namespace espalier::store {
 
-/// An HDF5 file that grows batch by batch, each flushed, so that a killed writer leaves a readable file.
+/// An HDF5 file that grows batch by batch; a killed writer leaves whole batches.
 ///
 /// The disk space of a batch is reserved before HDF5 changes anything, so a full disk leaves intact what was there.
 /// After a failure nothing is written any more. Used by one thread.
@@ -14,7 +14,8 @@ public:
     ShardFile(std::filesystem::path const& file, ShardDisk::Existing existing);
 
     [[nodiscard]] hid_t id() const { return file_; }
-    /// Runs `work`, which adds `bytes` at most, and flushes. Throws SystemError; from then on every call does so.
+    /// Runs `work`, which adds `bytes` at most; what it did is on disk as a whole or not at all. Throws SystemError;
+    /// from then on every call does so.
     template <class Work>
     void change(std::size_t bytes, Work&& work) {
         h5::be_quiet();
@@ -22,14 +23,13 @@ public:
         refuse_if_failed();
         try {
             work();
-            flush();
+            h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush the file");
+            disk_.commit();
         } catch (h5::Failure const& failure) {
             disk_.fail(failure.what());
         }
         refuse_if_failed();
     }
-    /// To be called within a change: what was done is on disk before what follows.
-    void flush() const { h5::check(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush the file"); }
     /// Until the disk itself has it. Throws SystemError.
     void sync();
 

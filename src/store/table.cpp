@@ -63,16 +63,21 @@ base::Bytes TableWriter::packed_rows() const {
 
 Dataset TableWriter::write(hid_t at, char const* name) const {
     auto const type = row_type();
-    auto data = make_dataset(at, name, type, {.rows = rows_});
+    auto data = make_dataset(at, name, type, {.rows = rows_, .chunk_rows = chunk_rows_});
     if (rows_ == 0) return data;
     check(H5Dwrite(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed_rows().data()), fmt::format("write {}", name));
     return data;
 }
 
+void TableWriter::append_to(Dataset const& data) const { append(data, row_type(), packed_rows().data(), rows_); }
+
+bool TableReader::has(char const* column) const {
+    Type const type(H5Dget_type(data_), "ask for a type");
+    return H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, column) >= 0;
+}
+
 void TableReader::read(char const* column, hid_t type, void* values) const {
-    Type const file_type(H5Dget_type(data_), "ask for a type");
-    if (H5Tget_class(file_type) != H5T_COMPOUND || H5Tget_member_index(file_type, column) < 0)
-        throw Failure(fmt::format("a table has no column {}", column));
+    if (!has(column)) throw Failure(fmt::format("a table has no column {}", column));
     Type const memory_type(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), "make a row type");
     check(H5Tinsert(memory_type, column, 0, type), "make a row type");
     read_rows(data_, memory_type, values, {.count = rows_});

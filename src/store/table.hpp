@@ -16,10 +16,17 @@ template <class Range, class Get>
     return values;
 }
 
+/// Gives every record its value of a column.
+template <class Record, class Value, class Member>
+void assign(std::vector<Record>& records, Member member, std::vector<Value> values) {
+    for (std::size_t i = 0; i < records.size(); ++i) std::invoke(member, records[i]) = std::move(values[i]);
+}
+
 /// Gathers columns and writes them as one compound table: fields of fixed size, packed without padding.
 class TableWriter {
 public:
-    explicit TableWriter(std::size_t rows) : rows_(rows) {}
+    /// `chunk_rows` as in Extent: a table that will grow should say it.
+    explicit TableWriter(std::size_t rows, std::uint64_t chunk_rows = 0) : rows_(rows), chunk_rows_(chunk_rows) {}
 
     template <Number T>
     TableWriter& numbers(std::string name, std::vector<T> const& values) {
@@ -31,6 +38,8 @@ public:
                        std::vector<std::uint8_t> const& codes);
     /// The data set, for attributes.
     Dataset write(hid_t at, char const* name) const;
+    /// The rows at the end of a table that `write` made of the same columns.
+    void append_to(Dataset const& data) const;
 
 private:
     struct Column {
@@ -45,6 +54,7 @@ private:
     [[nodiscard]] base::Bytes packed_rows() const;
 
     std::size_t rows_;
+    std::uint64_t chunk_rows_;
     std::vector<Column> columns_;
 };
 
@@ -54,6 +64,8 @@ public:
     TableReader(hid_t at, char const* name) : data_(open_dataset(at, name)), rows_(h5::rows(data_)) {}
 
     [[nodiscard]] std::size_t rows() const { return rows_; }
+    /// False for a column that a newer minor version added.
+    [[nodiscard]] bool has(char const* column) const;
     template <Number T>
     [[nodiscard]] std::vector<T> numbers(char const* column) const {
         std::vector<T> values(rows_);

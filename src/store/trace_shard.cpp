@@ -14,6 +14,7 @@ using trace::Event;
 void write_info(hid_t file, ShardInfo const& info) {
     h5::set_schema(file, trace_format);
     h5::set<std::int32_t>(file, "rank", info.rank);
+    h5::set<std::int32_t>(file, "segment", info.segment);
     h5::set<std::int32_t>(file, "threads", info.threads);
     h5::set_text(file, "host", info.host);
     h5::set<std::int64_t>(file, "clock_offset_ns", info.clock_offset_ns);
@@ -23,15 +24,16 @@ void write_info(hid_t file, ShardInfo const& info) {
 
 } // namespace
 
-/// Whole chunks go to /events and are never touched again: a compressed chunk that is written again moves, and a writer
-/// killed at that moment would leave neither version. The events of the last, partial chunk wait in /tail, in place and
-/// not compressed, until the chunk is full or the file is closed.
+/// Whole chunks go to /events and are never touched again: a compressed chunk that is written again moves, and its old
+/// place is wasted. The events of the last, partial chunk wait in /tail, in place and not compressed, until the chunk
+/// is full or the file is closed.
 struct TraceShard::File {
     ShardFile file;
     h5::Type type;
     h5::Dataset events;
     h5::Dataset tail;
     h5::Dataset outcomes;
+    h5::Dataset samples;
     std::vector<Event> waiting; ///< what /tail holds
     std::uint64_t written = 0;
 
@@ -50,6 +52,8 @@ struct TraceShard::File {
         outcomes = h5::make_fixed_dataset(file.id(), "outcomes", h5::native<std::int64_t>(), outcome_names.size());
         h5::set_text(outcomes, "units", "ns");
         h5::set_text(outcomes, "names", fmt::format("{}", fmt::join(outcome_names, "\n")));
+        samples =
+            h5::make_fixed_dataset(file.id(), "outcome_samples", h5::native<std::int64_t>(), outcome_names.size());
     }
 
     void describe_tail() const {
@@ -62,7 +66,6 @@ struct TraceShard::File {
         waiting.insert(waiting.end(), more.begin(), more.end());
         if (auto const whole = waiting.size() / trace_chunk_rows * trace_chunk_rows; whole > 0) {
             h5::append(events, type, waiting.data(), whole);
-            file.flush(); // before /tail is written over
             waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(whole));
             from = 0;
         }
@@ -72,7 +75,6 @@ struct TraceShard::File {
 
     void finish() {
         h5::append(events, type, waiting.data(), waiting.size());
-        file.flush();
         tail = {};
         h5::check(H5Ldelete(file.id(), "tail", H5P_DEFAULT), "remove the tail");
     }
@@ -104,9 +106,12 @@ void TraceShard::set_clock_offset(std::int64_t offset_ns) {
     file_->file.change(0, [&] { h5::set<std::int64_t>(file_->file.id(), "clock_offset_ns", offset_ns); });
 }
 
-void TraceShard::set_outcomes(std::span<std::int64_t const> ns) {
-    file_->file.change(
-        0, [&] { h5::write_rows(file_->outcomes, h5::native<std::int64_t>(), ns.data(), {.count = ns.size()}); });
+void TraceShard::set_outcomes(std::span<std::int64_t const> ns, std::span<std::int64_t const> samples) {
+    auto const type = h5::native<std::int64_t>();
+    file_->file.change(0, [&] {
+        h5::write_rows(file_->outcomes, type, ns.data(), {.count = ns.size()});
+        h5::write_rows(file_->samples, type, samples.data(), {.count = samples.size()});
+    });
 }
 
 } // namespace espalier::store

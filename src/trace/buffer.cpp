@@ -24,7 +24,8 @@ bool fits(T a, T b) {
 }
 
 bool counts_fit(Event const& a, Event const& b) {
-    return fits(a.nodes, b.nodes) && fits(a.prunes, b.prunes) && fits(a.bytes, b.bytes) && fits(a.merged, b.merged);
+    return fits(a.nodes, b.nodes) && fits(a.prunes, b.prunes) && fits(a.bytes, b.bytes) && fits(a.merged, b.merged) &&
+           fits(a.roots, b.roots);
 }
 
 void merge_into(Event& first, Event const& next) {
@@ -33,6 +34,7 @@ void merge_into(Event& first, Event const& next) {
     first.nodes += next.nodes;
     first.prunes += next.prunes;
     first.bytes += next.bytes;
+    first.roots += next.roots;
     first.merged = static_cast<std::uint16_t>(first.merged + next.merged);
 }
 

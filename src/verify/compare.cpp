@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <optional>
 
 namespace espalier::verify {
@@ -53,28 +54,82 @@ std::string why_undecided(OpStatus status) {
 
 } // namespace
 
-/// Compiled again only when other elements are demanded.
-class Reference::CompiledCandidate {
+/// One candidate on its way through the tests: says what is to be evaluated next and takes the values, until it is
+/// decided. The tape that job() names lives as long as the trial and stays until the next take().
+class Reference::Trial {
 public:
-    CompiledCandidate(Graph const& graph, Exponents exponents, DeviceService* device)
-        : graph_(graph), exponents_(exponents), device_(device) {}
-    [[nodiscard]] Exponents exponents() const { return exponents_; }
-    [[nodiscard]] Evaluation evaluate(std::vector<Demand> const& demands, Draw const& draw) {
-        if (!tape_ || demands != demands_) {
-            demands_ = demands;
-            tape_ = compile(graph_, demands_, exponents_);
+    Trial(Reference const& reference, Graph const& candidate, base::StopToken stop)
+        : reference_(reference), candidate_(candidate), stop_(stop) {
+        if (auto reason = reference.mismatch(candidate); !reason.empty())
+            close({Verdict::different, 0, 0, 0, std::move(reason)});
+        auto const has_exp = has_exponential(reference.graph_) || has_exponential(candidate);
+        exponents_ = has_exp ? Exponents::always : Exponents::if_needed;
+        find_draw();
+    }
+    [[nodiscard]] bool is_open() const { return is_open_; }
+    [[nodiscard]] Comparison const& outcome() const { return outcome_; }
+
+    /// Compiled again only when other elements are demanded.
+    [[nodiscard]] DeviceJob job() {
+        if (!tape_ || sample_->demands != demands_) {
+            demands_ = sample_->demands;
+            tape_ = compile(candidate_, demands_, exponents_);
         }
-        if (!device_) return run(*tape_, draw);
-        DeviceJob const job{&*tape_, draw};
-        return device_->submit({&job, 1}).front();
+        return {&*tape_, sample_->draw};
+    }
+    void take(Evaluation const& values) {
+        if (!can_use(values.status)) return find_draw();
+        outcome_.elements = reference_.elements_of(sample_->demands);
+        auto reason = difference(sample_->values, values, outcome_.tests++);
+        if (!reason.empty())
+            return close({Verdict::different, outcome_.tests, outcome_.elements, 0, std::move(reason)});
+        redraw_ = 0;
+        if (outcome_.tests < reference_.options_.tests) return find_draw();
+        accept();
     }
 
 private:
-    Graph const& graph_;
-    Exponents exponents_;
-    DeviceService* device_;
+    /// The next draw on which the reference itself divides by no zero.
+    void find_draw() {
+        while (is_open_) {
+            sample_ = &reference_.sample_of({outcome_.tests, redraw_, exponents_}, stop_);
+            if (can_use(sample_->values.status)) return;
+        }
+    }
+    /// If not, another draw is due, or the trial is over.
+    [[nodiscard]] bool can_use(OpStatus status) {
+        if (status == OpStatus::done) return true;
+        if (status == OpStatus::zero_divisor && redraw_ < max_redraws) {
+            ++redraw_;
+            return false;
+        }
+        outcome_.reason = why_undecided(status);
+        is_open_ = false;
+        return false;
+    }
+    void accept() {
+        auto const& options = reference_.options_;
+        auto out = outcome_;
+        out.verdict = Verdict::equal;
+        out.error_bound = std::pow(error_bound(reference_.graph_, candidate_, options.roots), out.tests);
+        out.reason = fmt::format("equal in {} random tests of {} elements", out.tests, out.elements);
+        close(std::move(out));
+    }
+    void close(Comparison outcome) {
+        outcome_ = std::move(outcome);
+        is_open_ = false;
+    }
+
+    Reference const& reference_;
+    Graph const& candidate_;
+    base::StopToken stop_;
+    Exponents exponents_{};
+    Sample const* sample_ = nullptr;
+    int redraw_ = 0; ///< of this test
     std::vector<Demand> demands_;
     std::optional<Tape> tape_;
+    Comparison outcome_;
+    bool is_open_ = true;
 };
 
 Reference::Reference(Graph graph, CompareOptions const& options)
@@ -82,18 +137,18 @@ Reference::Reference(Graph graph, CompareOptions const& options)
     ESP_EXPECT(options.tests > 0);
 }
 
-Reference::Sample const& Reference::sample_of(Key const& key) const {
+Reference::Sample const& Reference::sample_of(Key const& key, base::StopToken stop) const {
     std::lock_guard const lock(mutex_);
     auto const found = samples_.find(key);
-    return found != samples_.end() ? found->second : samples_.emplace(key, make_sample(key)).first->second;
+    return found != samples_.end() ? found->second : samples_.emplace(key, make_sample(key, stop)).first->second;
 }
 
-Reference::Sample Reference::make_sample(Key const& key) const {
+Reference::Sample Reference::make_sample(Key const& key, base::StopToken stop) const {
     Sample out;
     out.draw = {seed_of(options_.seed, key.test, key.redraw), options_.roots, key.exponents};
     for (auto const& shape : shapes_)
         out.demands.push_back(sample(shape, options_.max_elements, field::mix(out.draw.seed + out.demands.size())));
-    out.values = evaluate(graph_, out.draw, out.demands);
+    out.values = evaluate(graph_, out.draw, out.demands, stop);
     return out;
 }
 
@@ -104,34 +159,50 @@ std::string Reference::mismatch(Graph const& candidate) const {
     return {};
 }
 
-Comparison Reference::compare(Graph const& candidate) const {
-    if (auto reason = mismatch(candidate); !reason.empty()) return {Verdict::different, 0, 0, 0, std::move(reason)};
-    auto const has_exp = has_exponential(graph_) || has_exponential(candidate);
-    CompiledCandidate compiled(candidate, has_exp ? Exponents::always : Exponents::if_needed, options_.device);
-    Comparison out;
-    while (out.tests < options_.tests) {
-        auto const [sample, values] = draw(out.tests, compiled);
-        if (values.status != OpStatus::done) {
-            out.reason = why_undecided(values.status);
-            return out;
-        }
-        out.elements = elements_of(sample->demands);
-        if (auto reason = difference(sample->values, values, out.tests++); !reason.empty())
-            return {Verdict::different, out.tests, out.elements, 0, std::move(reason)};
+Comparison Reference::compare(Graph const& candidate, base::StopToken stop) const {
+    auto const* one = &candidate;
+    if (options_.device) return compare_all({&one, 1}, stop).front();
+    Trial trial(*this, candidate, stop);
+    while (trial.is_open()) {
+        auto const job = trial.job();
+        trial.take(run(*job.tape, job.draw, stop));
     }
-    out.verdict = Verdict::equal;
-    out.error_bound = std::pow(error_bound(graph_, candidate, options_.roots), out.tests);
-    out.reason = fmt::format("equal in {} random tests of {} elements", out.tests, out.elements);
+    return trial.outcome();
+}
+
+std::vector<Comparison> Reference::compare_all(std::span<Graph const* const> candidates, base::StopToken stop) const {
+    std::vector<Pairing> pairings;
+    for (auto const* candidate : candidates) pairings.push_back({this, candidate});
+    return compare_all(pairings, stop);
+}
+
+std::vector<Comparison> Reference::compare_all(std::span<Pairing const> pairings, base::StopToken stop) {
+    std::vector<Comparison> out;
+    auto* const device = pairings.empty() ? nullptr : pairings.front().reference->options_.device;
+    if (!device) {
+        for (auto const& [reference, candidate] : pairings) out.push_back(reference->compare(*candidate, stop));
+        return out;
+    }
+    std::deque<Trial> trials; // they do not move: jobs refer to their tapes
+    for (auto const& [reference, candidate] : pairings) trials.emplace_back(*reference, *candidate, stop);
+    while (take_round(trials, *device)) stop.check();
+    for (auto const& trial : trials) out.push_back(trial.outcome());
     return out;
 }
 
-std::pair<Reference::Sample const*, Evaluation> Reference::draw(int test, CompiledCandidate& candidate) const {
-    for (int redraw = 0;; ++redraw) {
-        auto const& sample = sample_of({test, redraw, candidate.exponents()});
-        auto values =
-            sample.values.status == OpStatus::done ? candidate.evaluate(sample.demands, sample.draw) : sample.values;
-        if (values.status != OpStatus::zero_divisor || redraw == max_redraws) return {&sample, std::move(values)};
+/// The next test of every trial that is open, in one submission. False if none is.
+bool Reference::take_round(std::deque<Trial>& trials, DeviceService& device) {
+    std::vector<DeviceJob> jobs;
+    std::vector<Trial*> open;
+    for (auto& trial : trials) {
+        if (!trial.is_open()) continue;
+        open.push_back(&trial);
+        jobs.push_back(trial.job());
     }
+    if (open.empty()) return false;
+    auto const values = device.submit(jobs);
+    for (std::size_t i = 0; i < open.size(); ++i) open[i]->take(values[i]);
+    return true;
 }
 
 std::int64_t Reference::elements_of(std::vector<Demand> const& demands) const {
@@ -140,8 +211,9 @@ std::int64_t Reference::elements_of(std::vector<Demand> const& demands) const {
     return count;
 }
 
-Comparison compare(Graph const& reference, Graph const& candidate, CompareOptions const& options) {
-    return Reference(reference, options).compare(candidate);
+Comparison compare(Graph const& reference, Graph const& candidate, CompareOptions const& options,
+                   base::StopToken stop) {
+    return Reference(reference, options).compare(candidate, stop);
 }
 
 } // namespace espalier::verify

@@ -298,8 +298,8 @@ Tape compile(Graph const& graph, std::span<Demand const> of_outputs, Exponents e
     return Compiler(graph, has_q).run(demanded, of_outputs);
 }
 
-Evaluation evaluate(Graph const& graph, Draw const& draw, std::span<Demand const> of_outputs) {
-    return run(compile(graph, of_outputs, draw.exponents), draw);
+Evaluation evaluate(Graph const& graph, Draw const& draw, std::span<Demand const> of_outputs, base::StopToken stop) {
+    return run(compile(graph, of_outputs, draw.exponents), draw, stop);
 }
 
 } // namespace espalier::verify

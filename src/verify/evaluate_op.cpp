@@ -2,6 +2,8 @@
 
 #include "op_access.hpp"
 
+#include "espalier/base/error.hpp"
+
 #include <algorithm>
 
 namespace espalier::verify {
@@ -10,16 +12,23 @@ namespace {
 using program::Access;
 using program::Shape;
 
-constexpr std::size_t max_operands = 4;
+constexpr std::size_t max_operands = program::max_inputs;
+
+/// In every build: all that follows reads by these sizes, and operands that do not fit would be read past their end.
+void require(bool is_fit, program::OpInfo const& row) {
+    if (!is_fit)
+        throw base::SystemError("{} got operands that do not fit each other (a bug): please report the experiment",
+                                row.name);
+}
 
 Shape output_shape(OpCall const& call) {
-    ESP_EXPECT(call.operands.size() <= max_operands);
+    require(call.operands.size() <= max_operands, call.row);
     std::array<Shape, max_operands> shapes;
     std::ranges::transform(call.operands, shapes.begin(), [](Tiles const* tiles) { return tiles->shape; });
     auto const size = call.attributes.whole(program::AttributeName::size, 0);
     auto const shape =
         call.row.shape({std::span(shapes).first(call.operands.size()), call.attributes, size, call.loop});
-    ESP_EXPECT(shape.has_value());
+    require(shape.has_value(), call.row);
     return *shape;
 }
 
@@ -47,7 +56,7 @@ bool is_well_formed(OpCall const& call) {
 OpStatus evaluate_op(program::OpCode code, program::Attributes const& attributes, field::Model const& model,
                      std::span<Tiles const* const> operands, std::int64_t loop, Tiles& out) {
     OpCall const call{info(code), attributes, model, operands, loop};
-    ESP_EXPECT(!operands.empty() && operands[0]->batch % loop == 0 && is_well_formed(call));
+    require(!operands.empty() && loop > 0 && operands[0]->batch % loop == 0 && is_well_formed(call), call.row);
     ESP_EXPECT(std::ranges::find(operands, &out) == operands.end());
     prepare(call, out);
     switch (call.row.field.access) {

@@ -23,16 +23,6 @@ using Index = std::array<std::int64_t, program::max_rank>;
     for (int i = 0; i < shape.rank(); ++i) at = at * shape[i] + index[static_cast<std::size_t>(i)];
     return static_cast<std::size_t>(at);
 }
-/// Of a right-aligned operand, where sizes of 1 are read again and again.
-[[nodiscard]] inline std::size_t flat_broadcast(program::Shape const& operand, program::Shape const& out,
-                                                Index const& index) {
-    auto const skip = out.rank() - operand.rank();
-    Index own{};
-    for (int i = 0; i < operand.rank(); ++i)
-        own[static_cast<std::size_t>(i)] = operand[i] == 1 ? 0 : index[static_cast<std::size_t>(skip + i)];
-    return flat(operand, own);
-}
-
 /// Calls each(index) in row-major order.
 template <class Each>
 void for_each_index(program::Shape const& shape, Each&& each) {

@@ -1,7 +1,7 @@
 #include "espalier/verify/proof.hpp"
 
 #include "espalier/base/error.hpp"
-#include "proof_element.hpp"
+#include "proof_domain.hpp"
 #include "proof_normal.hpp"
 
 #include <fmt/format.h>
@@ -24,47 +24,89 @@ std::vector<program::Shape> output_shapes(TypedGraph const& typed) {
     return out;
 }
 
-/// The normal form of the element whose index in every dimension is a variable. Unprovable if there is none within the
-/// limit on steps.
-Key key_of_element(TypedGraph const& typed, int tensor) {
-    Workspace work;
-    Index index;
-    for (auto const size : typed.tensors[static_cast<std::size_t>(tensor)].shape)
-        index.push_back(work.form(work.new_root(size)));
-    auto const free_count = work.root_count();
-    auto const element = normal_form(work, Elements(work).element({.typed = typed}, tensor, index));
-    return KeyWriter(work, free_count).write(element);
-}
+/// The element of an output whose index in every dimension is a variable, and when it is defined. Unprovable if it has
+/// no normal form within the limit on steps.
+class Element {
+public:
+    Element(TypedGraph const& typed, int tensor, base::StopToken stop = {}) : work_(stop), elements_(work_) {
+        Index index;
+        for (auto const size : typed.tensors[static_cast<std::size_t>(tensor)].shape)
+            index.push_back(work_.form(work_.new_root(size)));
+        free_count_ = work_.root_count();
+        value_ = normal_form(work_, elements_.element({.typed = typed}, tensor, index));
+    }
+    [[nodiscard]] Key key() { return KeyWriter(work_, free_count_).write(value_); }
+    [[nodiscard]] Facts facts() { return Domain(work_, free_count_).facts(elements_.conditions()); }
+    [[nodiscard]] bool is_defined_by(Facts const& facts) {
+        Domain domain(work_, free_count_);
+        return std::ranges::all_of(elements_.conditions(),
+                                   [&](Condition const& condition) { return domain.follows(condition, facts); });
+    }
+
+private:
+    Workspace work_;
+    Elements elements_;
+    int free_count_ = 0;
+    Sum value_;
+};
 
 } // namespace
+
+struct Prover::Known {
+    std::vector<Key> normal_forms;
+    std::vector<Facts> facts;
+
+    /// All outputs of a candidate.
+    [[nodiscard]] Proof compare(TypedGraph const& candidate, base::StopToken stop) const {
+        Proof out{true, true, {}};
+        for (std::size_t i = 0; i < normal_forms.size(); ++i) {
+            Element element(candidate, candidate.graph.outputs[i], stop);
+            if (!element.is_defined_by(facts[i])) out = {false, false, undefined(i)};
+            if (out.is_proved && element.key() != normal_forms[i])
+                out = {false, true, fmt::format("output {} has another normal form", i)};
+        }
+        return out;
+    }
+    static std::string undefined(std::size_t output) {
+        return fmt::format("output {} divides by something, or takes a root of something, that the reference does not",
+                           output);
+    }
+};
+
+Prover::Prover(Prover&&) noexcept = default;
+Prover::~Prover() = default;
 
 Prover::Prover(program::Graph const& reference) : inputs_(input_shapes(reference)) {
     if (reference.level != program::Level::kernel) throw base::InputError("the reference is not a kernel graph");
     TypedGraph const typed(reference);
     outputs_ = output_shapes(typed);
+    auto known = std::make_unique<Known>();
     try {
-        for (auto const id : reference.outputs) normal_forms_.push_back(key_of_element(typed, id));
+        for (auto const id : reference.outputs) {
+            Element element(typed, id);
+            known->normal_forms.push_back(element.key());
+            known->facts.push_back(element.facts());
+        }
     } catch (Unprovable const& unprovable) {
         problem_ = fmt::format("the reference has no normal form: {}", unprovable.reason);
     }
+    known_ = std::move(known);
 }
 
-Proof Prover::prove(program::Graph const& candidate) const {
-    if (!problem_.empty()) return {false, problem_};
-    if (candidate.level != program::Level::kernel) return {false, "it is not a kernel graph"};
-    if (input_shapes(candidate) != inputs_) return {false, "it has other inputs"};
+Proof Prover::prove(program::Graph const& candidate, base::StopToken stop) const {
+    if (candidate.level != program::Level::kernel) return {false, false, "it is not a kernel graph"};
+    if (input_shapes(candidate) != inputs_) return {false, false, "it has other inputs"};
+    bool is_everywhere_defined = false;
     try {
         TypedGraph const typed(candidate);
-        if (output_shapes(typed) != outputs_) return {false, "it has other outputs"};
-        for (std::size_t i = 0; i < outputs_.size(); ++i)
-            if (key_of_element(typed, candidate.outputs[i]) != normal_forms_[i])
-                return {false, fmt::format("output {} has another normal form", i)};
+        if (output_shapes(typed) != outputs_) return {false, false, "it has other outputs"};
+        is_everywhere_defined = is_total(typed);
+        return problem_.empty() ? known_->compare(typed, stop) : Proof{false, is_everywhere_defined, problem_};
     } catch (Unprovable const& unprovable) {
-        return {false, unprovable.reason};
+        return {false, is_everywhere_defined, unprovable.reason};
     } catch (base::InputError const& error) {
-        return {false, fmt::format("it is not a legal program: {}", error.what())};
+        return {false, false, fmt::format("it is not a legal program: {}", error.what())};
     }
-    return {true, {}};
 }
 
 } // namespace espalier::verify

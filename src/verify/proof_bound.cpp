@@ -79,7 +79,13 @@ private:
             normalise(out);
             *form = std::move(out);
         }
-        std::ranges::copy(parts, std::back_inserter(term_.bound));
+        for (auto const part : parts) keep_or_count(part);
+    }
+    void keep_or_count(int root) {
+        if (borders_of(root).empty())
+            term_.coefficient = term_.coefficient * Fraction{work_.size(root), 1};
+        else
+            term_.bound.push_back(root);
     }
     bool join_a_pair() {
         work_.spend();

@@ -1,6 +1,7 @@
 #include "proof_element.hpp"
 
 #include "proof_normal.hpp"
+#include "proof_sign.hpp"
 #include "proof_tiles.hpp"
 
 #include <utility>
@@ -54,6 +55,40 @@ Sum input_element(int input, Index const& index) {
     return to_sum(std::move(atom));
 }
 
+/// Calls visit(place, tensor, index) where an element is made by an op of the table, wherever tiles and bodies lead, or
+/// is that of an input of the kernel graph.
+template <class Visit>
+std::invoke_result_t<Visit, Place const&, int, Index const&> at_maker(Place const& place, int tensor,
+                                                                      Index const& index, Visit const& visit) {
+    auto const& info = info_of(place, tensor);
+    if (info.maker < 0) {
+        if (!place.outer) return visit(place, tensor, index);
+        auto const outside = place.op->inputs[static_cast<std::size_t>(tensor)];
+        if (place.typed.graph.level == program::Level::thread) return at_maker(*place.outer, outside, index, visit);
+        auto const& whole = info_of(*place.outer, outside).shape;
+        return at_maker(*place.outer, outside, index_in_operand(place, static_cast<std::size_t>(tensor), whole, index),
+                        visit);
+    }
+    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+    if (op.code != program::OpCode::graph) return visit(place, tensor, index);
+    auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
+    auto const output = body.graph.outputs[static_cast<std::size_t>(info.output)];
+    Place inside{.typed = body, .outer = &place, .op = &op};
+    if (body.graph.level == program::Level::thread) return at_maker(inside, output, index, visit);
+    auto at = index_in_tile(body.graph.schedule, body.tensors[static_cast<std::size_t>(output)].shape, index);
+    inside.coordinates = std::move(at.coordinates);
+    return at_maker(inside, output, at.index, visit);
+}
+
+/// Ops whose result is 0 only if one of its first `count` operands is, where it is defined.
+std::size_t factor_count(Op const& op) {
+    auto const& rule = program::info(op.code).field;
+    using field::Scalar;
+    if (rule.access != Access::pointwise) return 0;
+    if (rule.scalar == Scalar::mul) return 2;
+    return rule.scalar == Scalar::square || rule.scalar == Scalar::sqrt || rule.scalar == Scalar::div ? 1 : 0;
+}
+
 } // namespace
 
 TypedGraph::TypedGraph(program::Graph const& of) : graph(of), tensors(program::infer(of)) {
@@ -62,8 +97,13 @@ TypedGraph::TypedGraph(program::Graph const& of) : graph(of), tensors(program::i
 
 Sum Elements::element(Place const& place, int tensor, Index const& index) {
     work_.spend();
+    return at_maker(place, tensor, index,
+                    [this](Place const& at, int id, Index const& where) { return made(at, id, where); });
+}
+
+Sum Elements::made(Place const& place, int tensor, Index const& index) {
     auto const& info = info_of(place, tensor);
-    if (info.maker < 0) return of_input(place, tensor, index);
+    if (info.maker < 0) return input_element(tensor, index);
     auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
     switch (program::info(op.code).field.access) {
     case Access::pointwise:
@@ -77,7 +117,7 @@ Sum Elements::element(Place const& place, int tensor, Index const& index) {
     case Access::accumulate:
         return accumulation(place, op, index);
     case Access::graph:
-        return of_body(place, info, index);
+        break;
     }
     throw Unprovable{"an op without a definition"};
 }
@@ -86,24 +126,26 @@ Sum Elements::operand(Place const& place, Op const& op, std::size_t i, Index con
     return element(place, op.inputs[i], index);
 }
 
-Sum Elements::of_input(Place const& place, int input, Index const& index) {
-    if (!place.outer) return input_element(input, index);
-    auto const tensor = place.op->inputs[static_cast<std::size_t>(input)];
-    if (place.typed.graph.level == program::Level::thread) return element(*place.outer, tensor, index);
-    auto const& whole = info_of(*place.outer, tensor).shape;
-    return element(*place.outer, tensor, index_in_operand(place, static_cast<std::size_t>(input), whole, index));
+void Elements::need(Condition::Kind kind, Sum const& value) {
+    if (!is_quiet_) conditions_.push_back({kind, value});
 }
 
-Sum Elements::of_body(Place const& place, TensorInfo const& tensor, Index const& index) {
-    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(tensor.maker)];
-    auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
-    auto const output = body.graph.outputs[static_cast<std::size_t>(tensor.output)];
-    Place inside{.typed = body, .outer = &place, .op = &op};
-    if (body.graph.level == program::Level::thread) return element(inside, output, index);
-    auto const& tile = body.tensors[static_cast<std::size_t>(output)].shape;
-    auto at = index_in_tile(body.graph.schedule, tile, index);
-    inside.coordinates = std::move(at.coordinates);
-    return element(inside, output, at.index);
+void Elements::need_nonzero(Place const& place, int tensor, Index const& index, Sum const& value) {
+    if (is_quiet_) return;
+    at_maker(place, tensor, index, [&](Place const& at, int id, Index const& where) {
+        if (sign_of(at, id) == Sign::positive) return;
+        auto const maker = info_of(at, id).maker;
+        auto const* op = maker < 0 ? nullptr : &at.typed.graph.ops[static_cast<std::size_t>(maker)];
+        auto const factors = op ? factor_count(*op) : 0;
+        if (factors == 0) return need(Condition::Kind::nonzero, value);
+        for (std::size_t i = 0; i < factors; ++i) {
+            auto const inside = broadcast_index(where, shape_of_operand(at, *op, i));
+            is_quiet_ = true; // it was written as a part of the whole
+            auto const factor = normal_form(work_, operand(at, *op, i, inside));
+            is_quiet_ = false;
+            need_nonzero(at, op->inputs[i], inside, factor);
+        }
+    });
 }
 
 Sum Elements::root_of(Sum sum) { return call(Atom::Kind::sqrt, normal_form(work_, std::move(sum))); }
@@ -129,19 +171,26 @@ Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
         return multiply(work_, first, value(1));
     case Scalar::square:
         return multiply(work_, first, value(0));
-    case Scalar::div:
-        return divide(work_, std::move(first), normal_form(work_, value(1)));
+    case Scalar::div: {
+        auto divisor = normal_form(work_, value(1));
+        need_nonzero(place, op.inputs[1], broadcast_index(index, shape_of_operand(place, op, 1)), divisor);
+        return divide(work_, std::move(first), std::move(divisor));
+    }
     case Scalar::exp:
         return call(Atom::Kind::exp, normal_form(work_, std::move(first)));
     case Scalar::sqrt:
-        return root_of(std::move(first));
+        first = normal_form(work_, std::move(first));
+        if (sign_of(place, op.inputs[0]) == Sign::any) need(Condition::Kind::nonnegative, first);
+        return call(Atom::Kind::sqrt, std::move(first));
     case Scalar::function:
         break;
     }
     std::vector<Sum> arguments;
     arguments.push_back(normal_form(work_, std::move(first)));
     for (std::size_t i = 1; i < op.inputs.size(); ++i) arguments.push_back(normal_form(work_, value(i)));
-    return function(op, std::move(arguments));
+    auto out = function(op, std::move(arguments));
+    if (!has_domain(place, op)) need(Condition::Kind::defined, out);
+    return out;
 }
 
 Sum Elements::contraction(Place const& place, Op const& op, Index const& index) {
@@ -225,7 +274,9 @@ Sum Elements::quotient_of_norm(Place const& place, Op const& op, Index const& in
     auto mean_square = multiply(work_, value(along), value(along));
     bind(mean_square, root);
     scale(mean_square, {1, size});
-    return divide(work_, value(index), root_of(std::move(mean_square)));
+    mean_square = normal_form(work_, std::move(mean_square));
+    if (is_centred || sign_of(place, op.inputs[0]) != Sign::positive) need(Condition::Kind::nonzero, mean_square);
+    return divide(work_, value(index), call(Atom::Kind::sqrt, std::move(mean_square)));
 }
 
 } // namespace espalier::verify::proof

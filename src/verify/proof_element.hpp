@@ -28,16 +28,25 @@ struct Place {
     Form step{};                       ///< of the loop; unused after it
 };
 
+/// What must hold so that a value is defined, for all values of the index variables in it. Roots in `value` that are
+/// not bound there stand for all their values, but for those of the element that is asked for.
+struct Condition {
+    enum class Kind : std::uint8_t { nonzero, nonnegative, defined };
+    Kind kind = Kind::nonzero;
+    Sum value; ///< normal; defined: of the function itself
+};
+
 /// Writes elements of tensors as sums over input elements of the kernel graph, by the definitions of the ops. Every
-/// call makes its own bound roots, so that what it returns can be multiplied with what any other call returns.
+/// call makes its own bound roots, so that what it returns can be multiplied with what any other call returns. Keeps
+/// the conditions under which all that was written is defined, but for those that hold by the signs of tensors.
 class Elements {
 public:
     explicit Elements(Workspace& work) : work_(work) {}
     [[nodiscard]] Sum element(Place const& place, int tensor, Index const& index);
+    [[nodiscard]] std::vector<Condition> const& conditions() const { return conditions_; }
 
 private:
-    [[nodiscard]] Sum of_input(Place const& place, int input, Index const& index);
-    [[nodiscard]] Sum of_body(Place const& place, program::TensorInfo const& tensor, Index const& index);
+    [[nodiscard]] Sum made(Place const& place, int tensor, Index const& index);
     [[nodiscard]] Sum pointwise(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum contraction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum reduction(Place const& place, program::Op const& op, Index const& index);
@@ -51,9 +60,14 @@ private:
     };
     [[nodiscard]] Reduced reduce(Place const& place, program::Op const& op, Index index);
     [[nodiscard]] Sum root_of(Sum sum);
+    void need(Condition::Kind kind, Sum const& value);
+    /// `value`: the element itself. Of a product, whose sum forgets the factors, each factor must not be 0.
+    void need_nonzero(Place const& place, int tensor, Index const& index, Sum const& value);
     [[nodiscard]] Sum operand(Place const& place, program::Op const& op, std::size_t i, Index const& index);
 
     Workspace& work_;
+    std::vector<Condition> conditions_;
+    bool is_quiet_ = false; ///< what is written was written before
 };
 
 } // namespace espalier::verify::proof

@@ -140,6 +140,15 @@ void bind(Sum& sum, int root) {
     for (auto& term : sum.terms) term.bound.push_back(root);
 }
 
+Fraction content(Sum const& sum) {
+    Wide top = 0, bottom = 1;
+    for (auto const& term : sum.terms) {
+        top = common_divisor(top, term.coefficient.top);
+        bottom = product(bottom, term.coefficient.bottom / common_divisor(bottom, term.coefficient.bottom));
+    }
+    return {top, bottom};
+}
+
 Sum multiply(Workspace& work, Sum const& a, Sum const& b) {
     Sum out;
     for (auto const& left : a.terms)

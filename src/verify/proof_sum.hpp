@@ -2,6 +2,8 @@
 
 #include "proof_form.hpp"
 
+#include "espalier/base/stop.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +34,7 @@ class Workspace {
 public:
     static constexpr std::int64_t max_steps = 200'000;
 
+    explicit Workspace(base::StopToken stop = {}) : stop_(stop) {}
     [[nodiscard]] int new_root(std::int64_t size) {
         sizes_.push_back(size);
         return static_cast<int>(sizes_.size()) - 1;
@@ -42,11 +45,14 @@ public:
     [[nodiscard]] Form form(int root) const {
         return size(root) == 1 ? Form{} : Form{{.root = root, .low = 1, .high = size(root), .stride = 1}};
     }
+    /// Unprovable past the limit; Stopped, which decides nothing, if the run stops.
     void spend(std::int64_t steps = 1) {
+        stop_.check();
         if ((steps_ -= steps) < 0) throw Unprovable{"too large"};
     }
 
 private:
+    base::StopToken stop_;
     std::vector<std::int64_t> sizes_;
     std::int64_t steps_ = max_steps;
 };
@@ -84,6 +90,8 @@ void add(Sum& to, Sum from);
 void scale(Sum& sum, Fraction by);
 /// The sum over all values of a root.
 void bind(Sum& sum, int root);
+/// The largest number that all coefficients are whole multiples of; of a sum that is not 0.
+[[nodiscard]] Fraction content(Sum const& sum);
 /// Expanded; exp(a) exp(b) = exp(a + b), sqrt(a) sqrt(b) = sqrt(a b).
 [[nodiscard]] Sum multiply(Workspace& work, Sum const& a, Sum const& b);
 /// Every term by `b`; (x / y) / z = x / (y z), and for a product b also x / (y / z) = x z / y, x / exp(y) = x exp(-y).

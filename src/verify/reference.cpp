@@ -108,7 +108,8 @@ private:
 
     Tensors run_block(Graph const& body, std::vector<program::TensorInfo> const& infos, Tensors const& operands,
                       Place place) {
-        Tensors tensors(infos.size()), sums(infos.size());
+        Tensors tensors(infos.size());
+        std::vector<Tensors> steps(infos.size()); // what an accumulator gets, by the tensor that it makes
         for (place.step = 0; place.step < body.schedule.loop; ++place.step) {
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 auto const& tile = body.inputs[i].shape;
@@ -116,18 +117,23 @@ private:
             }
             for_each_op(body, [&](Op const& op, std::size_t first) {
                 if (is_accumulator(info(op.code)))
-                    ops_.accumulate(info(op.code), tensors[static_cast<std::size_t>(op.inputs[0])], sums[first]);
+                    steps[first].push_back(tensors[static_cast<std::size_t>(op.inputs[0])]);
                 else if (!infos[first].is_after_loop)
                     place_outputs(run_op(body, op, tensors), first, tensors);
             });
         }
         for_each_op(body, [&](Op const& op, std::size_t first) {
             if (is_accumulator(info(op.code)))
-                tensors[first] = ops_.finish(info(op.code), op.attributes, sums[first], body.schedule.loop);
+                tensors[first] = ops_.evaluate(info(op.code), op.attributes, addresses(steps[first]));
             else if (infos[first].is_after_loop)
                 place_outputs(run_op(body, op, tensors), first, tensors);
         });
         return outputs_of(body, tensors);
+    }
+    static PlainOps::Operands addresses(Tensors const& tensors) {
+        PlainOps::Operands out;
+        for (auto const& tensor : tensors) out.push_back(&tensor);
+        return out;
     }
     /// Calls each(op, number of its first output).
     template <class Each>

@@ -83,11 +83,12 @@ OpStatus run_step(Tape const& tape, TapeStep const& step, field::Model const& mo
 
 } // namespace
 
-Evaluation run(Tape const& tape, Draw const& draw) {
+Evaluation run(Tape const& tape, Draw const& draw, base::StopToken stop) {
     if (tape.has_no_exponent) return {OpStatus::no_exponent, {}};
     auto const model = field::make_model(draw.seed, draw.roots, tape.has_q);
     std::vector<Tiles> values(tape.slots.size());
     for (auto const& step : tape.steps) {
+        stop.check();
         auto const status = run_step(tape, step, model, draw.seed, values);
         if (status != OpStatus::done) return {status, {}};
         ESP_ASSERT(

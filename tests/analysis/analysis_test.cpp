@@ -6,14 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace espalier::analysis {
 namespace {
 
 using store::message_of;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using trace::Event;
@@ -194,6 +198,63 @@ TEST(Damage, a_damaged_shard_is_named_and_the_rest_analysed) {
     EXPECT_EQ(analyse(source).ranks.size(), 1u);
 }
 
+/// The shard of a rank again, with one event more.
+void add_event(MadeRun const& run, int rank, trace::Event const& event) {
+    auto const loaded = store::read_trace_shard(run.shard(rank));
+    store::TraceShard shard(run.shard(rank), loaded.info);
+    shard.append(loaded.events);
+    shard.append({&event, 1});
+}
+
+TEST(Damage, an_event_that_cannot_be_is_named_and_does_not_take_for_ever) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t year = 365ll * 24 * 3'600'000'000'000;
+    for (auto const& [start, duration, word] :
+         {std::tuple{most, std::int64_t{0}, "out of range"}, std::tuple{-most, std::int64_t{0}, "out of range"},
+          std::tuple{std::int64_t{5}, most, "out of range"},
+          std::tuple{year, year, "after the end of the execution"}}) {
+        MadeRun run(2);
+        run.work(0, 1, 0, 1).work(1, 1, 0, 1);
+        auto const folder = run.write();
+        add_event(run, 1, {.start_ns = start, .duration_ns = duration, .useful_ns = duration, .id = 9, .thread = 1});
+
+        auto source = open_trace(folder);
+        auto const a = analyse(source);
+
+        EXPECT_THAT(a.remarks, Contains(AllOf(HasSubstr("rank-000001.h5: 1 event is"), HasSubstr(word))));
+        EXPECT_NEAR(a.runtime, 1, 1e-6);
+        EXPECT_TRUE(source.is_incomplete);
+    }
+}
+
+TEST(Damage, shards_in_the_place_of_others_are_left_out) {
+    MadeRun run(3);
+    for (int rank = 0; rank < 3; ++rank) run.work(rank, 1, 0, 1 + rank);
+    auto const folder = run.write();
+    std::filesystem::rename(run.shard(1), folder / "x");
+    std::filesystem::rename(run.shard(2), run.shard(1));
+    std::filesystem::rename(folder / "x", run.shard(2));
+
+    auto source = open_trace(folder);
+
+    EXPECT_EQ(source.shards.size(), 1u);
+    EXPECT_THAT(source.remarks, Contains(HasSubstr("is the shard of rank 2")));
+}
+
+TEST(Damage, a_rank_that_began_years_ago_does_not_move_the_others) {
+    MadeRun run(3);
+    for (int rank = 0; rank < 3; ++rank) run.work(rank, 1, 0, 1);
+    auto const folder = run.write();
+    auto loaded = store::read_trace_shard(run.shard(1));
+    loaded.info.clock_offset_ns = -(1ll << 59);
+    { store::TraceShard(run.shard(1), loaded.info).append(loaded.events); }
+
+    auto source = open_trace(folder);
+
+    EXPECT_THAT(source.remarks, Contains(HasSubstr("rank-000001.h5: it began")));
+    EXPECT_NEAR(analyse(source).runtime, 1, 1e-6);
+}
+
 TEST(Damage, without_any_shard_there_is_nothing_to_analyse) {
     MadeRun run(1);
     run.work(0, 1, 0, 1);
@@ -266,46 +327,6 @@ TEST(Table, what_is_not_known_is_not_zero) {
     EXPECT_THAT(render(table, "json"), HasSubstr("null"));
     EXPECT_THAT(render(table, "table"), HasSubstr("-"));
 }
-
-// --- hints ---
-
-TEST(Hints, one_subtree_that_all_wait_for_is_named) {
-    MadeRun run(8);
-    for (int rank = 0; rank < 8; ++rank) run.work(rank, 1, 0, 88).wait(rank, 1, 88, 100);
-    run.work(5, 1, 88, 100);
-    auto const hints = run.analysed({.policy = "hybrid"}).hints;
-    EXPECT_THAT(hints, Contains(HasSubstr("the last 12 % of the time 7 of 8 ranks waited")));
-    EXPECT_THAT(hints, Contains(HasSubstr("rank 5")));
-    EXPECT_THAT(hints, Contains(HasSubstr("lower cluster.budget")));
-    EXPECT_THAT(run.analysed({.policy = "static"}).hints, Contains(HasSubstr("use hybrid")));
-}
-
-/// One of two, and then the run takes its time to end.
-TEST(Hints, one_rank_that_the_other_waits_for_is_named_and_so_is_the_end) {
-    MadeRun run(2);
-    run.work(0, 1, 0, 60).wait(0, 1, 60, 100).work(1, 1, 0, 80).wait(1, 1, 80, 100);
-    auto const hints = run.analysed({.policy = "hybrid"}).hints;
-    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time in which there was work 1 of 2 ranks waited")));
-    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time nobody had work")));
-}
-
-TEST(Hints, threads_without_a_core_are_noticed) {
-    MadeRun run(1, 2);
-    for (int thread = 1; thread <= 2; ++thread)
-        run.add(0, {.duration_ns = ns(10),
-                    .useful_ns = ns(5),
-                    .id = run.id(0, thread),
-                    .thread = static_cast<std::uint16_t>(thread)});
-    EXPECT_THAT(run.analysed().hints, Contains(HasSubstr("had a core only 50 % of the time")));
-}
-
-TEST(Hints, a_run_without_faults_is_told_so) {
-    MadeRun run(2);
-    run.work(0, 1, 0, 10).work(1, 1, 0, 10);
-    EXPECT_THAT(run.analysed().hints, testing::ElementsAre(HasSubstr("nothing stands out")));
-}
-
-// --- comparison ---
 
 TEST(Comparison, speed_is_nodes_a_second) {
     MadeRun slow(1), fast(1);

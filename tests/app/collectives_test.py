@@ -122,6 +122,24 @@ class Refused(Placements):
                 self.refuse(self.collectives("run", *arguments), *words)
 
 
+class NeverComes(Placements):
+    def test_ranks_give_up_after_the_time_that_the_environment_says(self):
+        for arguments in (("run", *SIZES), ("--calibrate", "-o", "hardware.yaml")):
+            with self.subTest(arguments):
+                job = self.start(*launcher(3, isolated=True)[:-2], "-n", 2, ESPALIER, "collectives", *arguments, ":", "-n", 1, "sleep", 60,
+                                 env={"ESPALIER_START": "2s"})
+
+                job.until(lambda: job.stderr.count("the ranks had not found each other after 2s") == 2, "both ranks gave up")
+                job.until(lambda: not job.ranks(), "both ranks have ended")
+                job.end()
+
+    def test_a_time_that_is_none_is_reported_once(self):
+        result = self.finished(self.start(*launcher(4), ESPALIER, "collectives", "run", *SIZES, env={"ESPALIER_START": "later"}))
+
+        self.expect_refused(result, "ESPALIER_START=later")
+        self.assertEqual(result.stderr.count("ESPALIER_START=later"), 1, result.text)
+
+
 class Calibrated(Placements):
     def test_a_hierarchy_is_written_that_an_experiment_can_use(self):
         result = self.collectives("--calibrate", "-o", "hardware.yaml", "--size", "64B..4KiB", "--repeats", "6", ranks=2)

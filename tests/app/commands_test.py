@@ -150,6 +150,31 @@ class Show(Case):
                 with self.subTest(name, flags=flags):
                     self.expect_refused(self.espalier("show", name, *flags), name, "not a run folder")
 
+    def test_a_run_that_was_killed_before_it_stored_anything_has_begun(self):
+        """What a process leaves that dies between its lock and its first file."""
+        (self.folder / "run").mkdir()
+        (self.folder / "run" / "lock").write_text("pid 4194305\nhost nowhere\nstarted 2026-01-31T12:00:00Z\n")
+
+        text, as_json = self.espalier("show", "run"), self.espalier("show", "run", "--json")
+
+        self.assertEqual(self.status(), (RESUMABLE, "interrupted"))
+        self.assertEqual((text.code, as_json.code), (DONE, DONE), text.text + as_json.text)
+        self.assertIn("run: a run has begun here and has stored nothing yet (interrupted): the same command starts it", text.stdout)
+        found = as_json.json
+        self.assertEqual((found["stop_reason"], found["exit_code"], found["nodes"], found["results"]), ("interrupted", RESUMABLE, 0, 0))
+        self.expect_refused(self.espalier("show", "run", "--program", "1"), "stored nothing yet")
+        self.assertEqual(self.espalier("search", self.experiment("T1"), "--quiet").code, DONE)
+        self.expect_complete("T1")
+
+    def test_a_checkpoint_without_results_or_a_strangers_file_is_no_run_that_has_begun(self):
+        (self.folder / "run").mkdir()
+        (self.folder / "run" / "lock").write_text("")
+        for name in ("checkpoint.h5", "letter.txt"):
+            with self.subTest(name):
+                (self.folder / "run" / name).write_text("x")
+                self.expect_refused(self.espalier("show", "run", "--status"), "not a run folder")
+                (self.folder / "run" / name).unlink()
+
     def test_a_finished_run_is_shown_for_people_programs_and_job_scripts(self):
         searched = self.espalier("search", self.experiment("T1"), "--json").json
 
@@ -162,7 +187,7 @@ class Show(Case):
         self.assertEqual(self.status(), (DONE, "complete"))
 
     def test_a_stopped_run_exits_85_for_job_scripts_only(self):
-        self.espalier("search", self.experiment("T1", granularity=2), *harness.STOP_EARLY)
+        self.espalier("search", self.stoppable(), *harness.STOP_EARLY)
 
         text = self.espalier("show", "run")
 

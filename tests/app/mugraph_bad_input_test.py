@@ -91,6 +91,39 @@ class BadProgram(Case):
 
         self.assertEqual(said.count("error: "), 3, said)
 
+    def test_limits_that_no_search_has(self):
+        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_graph_kernels: 3}\n"), "bad.yaml:4:30:", "max_graph_kernels", "say 1 or 2")
+        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 3, max_block_ops: 40}\n"), "bad.yaml:4:45:", "45 steps, more than 40")
+        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 64}\n"), "bad.yaml:4:27:", "73 steps, more than 40")
+
+    def test_a_limit_from_the_command_line_is_named_by_its_flag(self):
+        self.file("bad.yaml", self.builtin("builtin: gated_mlp") + RUN)
+
+        result = self.espalier("search", "bad.yaml", "--set", "problem.space.max_graph_kernels=3")
+
+        self.expect_refused(result, "--set problem.space.max_graph_kernels=3: error:")
+        self.assertFalse((self.folder / "run").exists(), result.text)
+
+    def test_an_exponential_of_an_exponential(self):
+        self.refused(self.ops("out: U, op: exp, in: [X]", "out: V, op: relu, in: [U]", "out: S, op: matmul, in: [V, W]", "out: Y, op: exp, in: [S]"),
+                     "bad.yaml:10:9:", "'problem.program.ops[3]': exp takes an exponential", "leave one of them out")
+        self.refused(self.ops("out: U, op: softmax, in: [X]", "out: S, op: matmul, in: [U, W]", "out: Y, op: softmax, in: [S]"), "bad.yaml:9:9:", "softmax")
+
+    def test_a_division_by_zero_whatever_the_inputs_are(self):
+        self.refused(self.ops("out: S, op: sum, in: [X]", "out: N, op: layernorm, in: [S]", "out: U, op: mul, in: [X, N]", "out: Y, op: matmul, in: [U, W]"),
+                     "bad.yaml:8:9:", "'problem.program.ops[1]': layernorm divides by zero")
+        self.refused(self.ops("out: Z, op: sub, in: [X, X]", "out: U, op: div, in: [X, Z]", "out: Y, op: matmul, in: [U, W]"), "bad.yaml:8:9:", "div divides by zero")
+
+    def test_more_inputs_than_a_program_has_tensors(self):
+        names = [f"A{i}" for i in range(24)]
+        inputs = ", ".join(f"{name}: [B, K]" for name in names)
+        ops = "".join(f"      - {{out: S{i}, op: add, in: [{'A0' if i == 1 else f'S{i - 1}'}, A{i}]}}\n" for i in range(1, 24))
+        self.refused(f"problem:\n  kind: mugraph\n  program:\n    dims: {{B: 2, K: 4}}\n    inputs: {{{inputs}}}\n    ops:\n{ops}    outputs: [S23]\n",
+                     "bad.yaml:5:13:", "24 inputs, more than 23")
+
+    def test_a_device_that_is_not_there(self):
+        self.refused(self.builtin("builtin: gated_mlp", "verify: {device: cuda}\n"), "bad.yaml:4:18:", "'verify.device': cuda, but")
+
     def test_under_mpi_rank_0_alone_says_it(self):
         bad = self.file("bad.yaml", self.builtin("builtin: rmsnorm_liner") + RUN)
 

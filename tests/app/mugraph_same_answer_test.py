@@ -60,25 +60,37 @@ class SameAnswer(Answers):
         self.expect_same(self.completed(yaml, "--seed", "7"))
 
 
-class Stopped(Answers):
+# Each run takes moments, but on a machine with twenty others 40 s were seen: a class of its own for each test keeps all of its
+# runs together within CTest's limit.
+class StoppedAnswers(Answers):
+    def stopped_at_least(self, wanted: int, yaml: Path, shapes: list[tuple[int, int]]) -> None:
+        """The same answer after that many stops, on these shapes in turn. The thread that keeps the limit may have to wait
+        for a core while others go on: a search that is over too early is made again with a smaller limit."""
+        for limit in (4000, 1000, 250, 60):
+            stops = 0
+            while (result := self.limited(yaml, limit, shapes[stops % len(shapes)], is_first=stops == 0)).code == RESUMABLE:
+                stops += 1
+                self.assertLessEqual(stops, self.counts["nodes"] // limit, "each of them does that much")
+            self.assertEqual(result.code, DONE, result.text)
+            self.expect_same(result.json)
+            if stops >= wanted:
+                return
+        self.fail(result.text)
+
+    def limited(self, yaml: Path, limit: int, shape: tuple[int, int], *, is_first: bool) -> harness.Result:
+        ranks, threads = shape
+        return self.finished(self.search(yaml, "--quiet", "--max-nodes", limit, "--set", "cluster.budget=1ms", *["--force"] * is_first,
+                                         ranks=ranks, threads=threads))
+
+
+class Stopped(StoppedAnswers):
     def test_after_many_stops_at_a_node_limit(self):
-        yaml = self.reference(FULL)
-        stops = 0
-        while (result := self.finished(self.search(yaml, "--quiet", "--max-nodes", "4000", "--set", "cluster.budget=1ms"))).code == RESUMABLE:
-            stops += 1
-            self.assertLess(stops, 50, result.text)
+        self.stopped_at_least(3, self.reference(FULL), [(1, 1)])
 
-        self.assertEqual(result.code, DONE, result.text)
-        self.assertGreaterEqual(stops, 3, result.text)
-        self.expect_same(result.json)
 
+class StoppedElsewhere(StoppedAnswers):
     def test_after_stops_on_other_numbers_of_ranks_and_threads(self):
-        yaml = self.reference(FULL)
-        for ranks, threads in [(2, 1), (1, 2), (3, 1)]:
-            result = self.finished(self.search(yaml, "--quiet", "--max-nodes", "4000", "--set", "cluster.budget=1ms", ranks=ranks, threads=threads))
-            self.assertEqual(result.code, RESUMABLE, result.text)
-
-        self.expect_same(self.completed(yaml, ranks=2))
+        self.stopped_at_least(3, self.reference(FULL), [(2, 1), (1, 2), (3, 1)])
 
 
 class Disturbed(Answers):

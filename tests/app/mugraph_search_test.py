@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
-from harness import DONE, NOTHING_FOUND, Case
+from harness import DONE, NOTHING_FOUND, RESUMABLE, Case
 
 HIDDEN_SIZES = [4096, 3072, 5120, 2880]
 PRIME = 4093
@@ -139,6 +139,14 @@ class NothingFound(Case):
                                    "{from: mirage, setting: attention}")
 
         self.assertRegex(text, rf"nothing found so far: most of the .* ended as '{self.largest_reason(text)}'")
+
+    def test_a_search_that_was_stopped_says_so_instead(self):
+        result = self.espalier("search", self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144", "full"), "--quiet",
+                               "--max-nodes", "1")
+
+        self.assertEqual(result.code, RESUMABLE, result.text)
+        self.assertIn("was stopped (node_limit) before the whole space was searched", result.stdout, result.text)
+        self.assertNotIn("may help", result.stdout)
 
     def test_limits_of_one_op_find_nothing_and_the_message_names_the_limits(self):
         text = self.expect_nothing("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144", "{from: full, max_kernel_ops: 1, max_block_ops: 1}")

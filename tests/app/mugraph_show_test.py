@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What was found, shown for people and programs, and checked again from the run file alone."""
 
+import itertools
 import json
 import re
 import sys
@@ -15,7 +16,7 @@ import harness
 from harness import DONE, INVALID_INPUT, USAGE, VERIFICATION_FAILED, Case
 
 PROGRAMS = 26
-COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "verified", "error bound", "key"]
+COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "verified", "error bound", "found s", "key"]
 SMALL = "builtin: rmsnorm_linear, tokens: 2, hidden: 32, out: 64"
 
 
@@ -36,12 +37,15 @@ class RunThere(Case):
     def stored_texts(self) -> dict[str, str]:
         """key -> text of every program, as the run file has them."""
         with h5py.File(self.folder / "run" / "run.h5") as run:
-            return {f"{int(key):016x}": text.decode() for key, text in zip(run["results"]["key"], run["programs/text"])}
+            return {f"{int(key):016x}": text for key, text in zip(run["results"]["key"], harness.texts_of(run))}
 
 
 class Show(RunThere):
     def rows(self, text: str) -> list[str]:
         return re.findall(r"^ +\d+ +[\d.]+ +[\d.]+x .*[0-9a-f]{16}$", text, re.M)
+
+    def test_what_cannot_be_explained_says_so(self):
+        self.expect_refused(self.espalier("show", "run", "--program", "1", "--explain"), "--explain: there are no steps to explain", "kind: placement")
 
     def test_the_table_has_its_columns_and_the_ten_cheapest(self):
         text = self.shown()
@@ -69,6 +73,7 @@ class Show(RunThere):
             self.assertIn(one["verified"], ("random", "proved"))
             self.assertIn(one["scope"], ("shrunk", "full"))
             self.assertGreater(one["sampled_elements"], 0)
+            self.assertTrue(0 < one["found_s"] <= shown["total_seconds"], one)
             self.assertGreaterEqual(one["kernels"], one["graph_kernels"])
         self.assertIn("rms_norm", shown["input"]["text"])
 
@@ -145,11 +150,15 @@ class OtherProblem(Case):
 class Verify(RunThere):
     def damage(self, index: int, change) -> str:
         """Changes the text of a stored program and returns its key."""
-        with h5py.File(self.folder / "run" / "run.h5", "r+") as run:
-            before = run["programs/text"][index].decode()
-            after = change(before)
-            self.assertNotEqual(before, after)
-            run["programs/text"][index] = after
+        with harness.changed(self.folder / "run" / "run.h5") as run:
+            texts = harness.texts_of(run)
+            after = change(texts[index])
+            self.assertNotEqual(texts[index], after)
+            texts[index] = after
+            ends = [0, *itertools.accumulate(len(text.encode()) for text in texts)]
+            run["programs/text"].resize((ends[-1],))
+            run["programs/text"][:] = list("".join(texts).encode())
+            run["programs/text_offsets"][:] = ends
             return f"{int(run['results'][index]['key']):016x}"
 
     def expect_not_equal(self, *keys: str) -> None:
@@ -162,6 +171,12 @@ class Verify(RunThere):
         self.assertIn(f"{PROGRAMS - len(keys)} of {PROGRAMS} programs are equal", text.stdout)
         self.assertEqual({check["key"] for check in report.json["checks"] if not check["holds"]}, set(keys))
         self.assertEqual((report.json["wrong"], len(report.json["checks"])), (len(keys), PROGRAMS))
+
+    def test_a_text_that_is_not_what_its_key_says_is_not_shown_and_not_searched_further(self):
+        key = self.damage(3, lambda text: text.replace("threads 128", "threads 256", 1))
+
+        for command in (["show", "run"], ["show", "run", "--program", "1"], ["report", "run"], ["search", "experiment.yaml"]):
+            self.expect_refused(self.espalier(*command), "run.h5", key, "not the program that was verified")
 
     def test_all_programs_are_equal_to_the_input(self):
         result = self.espalier("verify", "run")

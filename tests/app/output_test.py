@@ -52,7 +52,7 @@ class JsonSummary(Case):
         self.assertLess(summary["peak_rss_bytes"], 1 << 32)
 
     def test_a_stopped_run_has_every_key_too(self):
-        result = self.finished(self.search(self.experiment("T1", granularity=2), *harness.STOP_EARLY))
+        result = self.finished(self.search(self.stoppable(), *harness.STOP_EARLY))
 
         self.assertEqual(result.code, RESUMABLE, result.text)
         self.expect_every_key(result.json)
@@ -90,13 +90,41 @@ class Progress(Case):
         self.assertFalse(COLOR.search(self.espalier("search", "experiment.yaml").stderr))
 
 
+class Live(Case):
+    """`show` and `report` of a search that goes on: they know what the progress line knows."""
+
+    def setUp(self):
+        super().setUp()
+        yaml = self.experiment("T3", granularity=8 * GRANULARITY)
+        self.finished(self.search(yaml, *harness.STOP_EARLY))
+        self.job = self.search(yaml, "--set", "cluster.commit=10min")     # nothing is committed meanwhile
+        self.job.until(lambda: (self.show()["progress"] or {}).get("nodes", 0) > self.show()["committed_nodes"], "progress in the run")
+
+    def test_they_tell_the_last_record_of_progress_and_its_age(self):
+        shown = self.show()
+
+        self.assertEqual((shown["stop_reason"], shown["executions"]), ("running", 2))
+        self.assertEqual(shown["nodes"], shown["progress"]["nodes"])
+        self.assertGreater(shown["nodes"], shown["committed_nodes"])
+        self.assertGreaterEqual(shown["progress_age_s"], 0)
+        self.assertAlmostEqual(shown["nodes_per_s"], shown["nodes"] / shown["total_seconds"], delta=1e-6 * shown["nodes_per_s"])
+        self.assertGreater(shown["total_seconds"], shown["seconds"])
+        self.assertRegex(self.espalier("show", "run").stdout, r"recorded [\d.]+ \w+ ago, at ")
+        self.assertEqual(self.espalier("report", "run", "--nodes", "none").code, DONE)
+        page = (self.folder / "run" / "report.html").read_text()
+        self.assertRegex(page, r"last record of progress, [\d.]+ \w+ old when this page was made")
+        self.assertTrue(self.job.is_running)
+
+
 class Terminal(Case):
     def on_terminal(self, *arguments, env: dict = {}) -> tuple[str, str]:
         """stdout, and stderr as a terminal of its own got it."""
+        return self.on_terminal_of(ESPALIER, *map(str, arguments), env=env)
+
+    def on_terminal_of(self, *command: str, env: dict = {}) -> tuple[str, str]:
         terminal, end = pty.openpty()
         with open(self._logs / "stdout", "wb") as out:
-            process = subprocess.Popen([ESPALIER, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=end, cwd=self.folder,
-                                       env=harness.environment(env))
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=end, cwd=self.folder, env=harness.environment(env))
         self.addCleanup(process.kill)
         os.close(end)
         written = self.read_to_the_end(terminal)
@@ -123,6 +151,32 @@ class Terminal(Case):
         self.assertEqual(lines[-1], "", "what follows starts on a clean line")
         self.assertIn("4,130,071", stdout)
         self.assertNotIn("\x1b", stdout)
+
+    def under_mpiexec(self, *command: str) -> str:
+        """What mpiexec writes on a terminal of its own."""
+        return self.on_terminal_of(*harness.launcher(2), *command)[1]
+
+    def test_under_mpiexec_the_line_is_redrawn_where_mpiexec_has_a_terminal(self):
+        yaml = str(self.experiment("T1", granularity=LONG_ENOUGH))
+        search = [ESPALIER, "search", yaml, "--force", "--color", "never", "--threads", "1"]
+
+        written = self.under_mpiexec(*search)
+        self.assertGreaterEqual(sum(bool(PROGRESS.fullmatch(line)) for line in written.split(REDRAW)), 2, repr(written))
+        shell = " ".join(search)
+        for redirected in ("2>log", "2>&1 >/dev/null | cat >log"):      # the terminal is there, but stderr goes elsewhere
+            with self.subTest(redirected):
+                written = self.under_mpiexec("sh", "-c", f"{shell} {redirected}")
+                self.assertNotIn("\x1b", written)
+                self.assertNotIn("\x1b", (self.folder / "log").read_text())
+
+    def test_under_mpiexec_with_stderr_in_a_file_lines_are_plain(self):
+        yaml = str(self.experiment("T1", granularity=LONG_ENOUGH))
+        inner = " ".join([*harness.launcher(2), ESPALIER, "search", yaml, "--threads", "1"])
+        _, written = self.on_terminal_of("sh", "-c", f"{inner} 2>log")
+
+        log = (self.folder / "log").read_text()
+        self.assertTrue(any(PROGRESS.fullmatch(line) for line in log.splitlines()), log)
+        self.assertNotIn("\x1b", log + written)
 
     def test_messages_are_colored_unless_no_color_is_set(self):
         self.on_terminal("search", self.experiment("T1"))

@@ -22,7 +22,7 @@ class ReadRun(Case):
 
     def setUp(self):
         super().setUp()
-        yaml = self.experiment("T1", granularity=3)
+        yaml = self.stoppable()
         self.finished(self.search(yaml, *harness.STOP_EARLY, threads=2))
         self.summary = self.finished(self.search(yaml, ranks=2)).json
 

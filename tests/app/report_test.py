@@ -88,7 +88,7 @@ class Browser:
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._out, data):]
-        while (answer := self._message(60)).get("id") != self._count:
+        while (answer := self._message(harness.TIMEOUT_S)).get("id") != self._count:
             self.events.append(answer)
         if "error" in answer:
             raise AssertionError(f"{method}: {answer['error']}")
@@ -109,7 +109,7 @@ class Browser:
             raise AssertionError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    def until(self, expression: str, timeout_s: float = 30) -> None:
+    def until(self, expression: str, timeout_s: float = harness.TIMEOUT_S) -> None:
         deadline = time.monotonic() + timeout_s
         while not self.value(expression):
             if time.monotonic() > deadline:
@@ -246,6 +246,18 @@ class CountingPage(InBrowser):
         for (_, _, mean), one in zip(shown, expected):
             self.assertAlmostEqual(mean, one["mean"], delta=1e-3 * max(1, one["mean"]))
         self.assertIn("nodes expanded (sampled)", self.browser.value("document.querySelector('#where').textContent"))
+        samples = self.browser.value("Array.from(document.querySelectorAll('#where-tables > .wide tbody tr'), row => row.cells[6].textContent)")
+        self.assertEqual([one.replace(",", "") for one in samples], [str(one["samples"] or "") for one in expected])
+
+    def test_the_verdict_is_that_of_the_trace_command_and_the_scaling_comes_with_advice(self):
+        found = json.loads(self.espalier("trace", "run", "--format", "json").stdout)
+        self.assertIn(found["verdict"], self.browser.value("document.querySelector('#verdict .lead').textContent"))
+        shown = self.browser.value("Array.from(document.querySelectorAll('#verdict .hints li'), one => one.textContent)")
+        for hint, gain, words in zip(found["hints"], found["hint_gains"], shown, strict=True):
+            self.assertTrue(words.startswith(hint), words)
+            self.assertEqual("thread seconds)" in words, gain > 0)
+        self.assertRegex(self.browser.value("document.querySelector('#scaling .advice').textContent"),
+                         r"^(Take up to .* node-hours|No listed number of nodes reaches 80 % efficiency)\.$")
 
     def test_sorting_by_phase_brings_the_levels_back(self):
         names = lambda: self.browser.value("Array.from(document.querySelectorAll('#where-tables > .wide tbody tr'), row => row.cells[0].textContent)")

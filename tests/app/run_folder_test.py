@@ -92,23 +92,35 @@ class FinishedRun(RunThere):
 class NewerSchema(RunThere):
     def setUp(self):
         super().setUp()
-        with h5py.File(self.folder / "run" / "run.h5", "r+") as run:
+        with harness.changed(self.folder / "run" / "run.h5") as run:
             run["meta"].attrs["schema_major"] = int(run["meta"].attrs["schema_major"]) + 1
         self.before = harness.hashes(self.folder / "run")
 
     def test_a_newer_major_version_is_refused_by_search_and_show(self):
-        words = ("run.h5", "schema version 2.", "newer espalier")
+        words = ("run.h5", "schema version 3.", "newer espalier")
         self.refused(words=words)
         for flags in ([], ["--json"], ["--status"]):
             self.expect_refused(self.espalier("show", "run", *flags), *words)
         self.expect_untouched()
 
     def test_a_newer_minor_version_is_read(self):
-        with h5py.File(self.folder / "run" / "run.h5", "r+") as run:
-            run["meta"].attrs["schema_major"] = 1
+        with harness.changed(self.folder / "run" / "run.h5") as run:
+            run["meta"].attrs["schema_major"] = 2
             run["meta"].attrs["schema_minor"] = 99
 
         self.expect_complete("T1")
+
+
+    def test_a_run_of_the_first_layout_is_refused_with_a_word_of_its_age(self):
+        file = self.folder / "run" / "run.h5"
+        with harness.changed(file) as run:
+            run["meta"].attrs["schema_major"] = 1
+        file.write_bytes(file.read_bytes()[:-24])  # it had no seal
+        self.before = harness.hashes(self.folder / "run")
+
+        self.refused(words=("run.h5", "older espalier", "schema version 1", "--force"))
+        self.expect_refused(self.espalier("show", "run"), "older espalier", "schema version 1")
+        self.expect_untouched()
 
 
 class ForeignFolder(Case):
@@ -161,14 +173,14 @@ class ForeignFolder(Case):
 
 class Resumed(Case):
     def test_totals_hold_what_came_before_and_seconds_only_the_last_execution(self):
-        yaml = self.experiment("T3", granularity=5)
+        yaml = self.stoppable("T3")
         first = self.finished(self.search(yaml, *harness.STOP_EARLY))
         self.assertEqual((first.code, first.json["stop_reason"]), (RESUMABLE, "node_limit"), first.text)
 
         last = self.finished(self.search(yaml, ranks=2))
 
         self.assertEqual(last.code, DONE, last.text)
-        self.assertIn("going on with run", last.stderr)
+        self.assertIn("resuming run", last.stderr)
         summary = self.expect_complete("T3")
         for key in ("seconds", "cpu_seconds"):
             self.assertGreaterEqual(summary[f"total_{key}"], summary[key])
@@ -176,7 +188,7 @@ class Resumed(Case):
         self.assertEqual((summary["executions"], summary["ranks"]), (2, 2))
 
     def test_a_stopped_run_of_another_problem_is_refused_and_can_still_go_on(self):
-        yaml = self.experiment("T1", granularity=2)
+        yaml = self.stoppable()
         self.finished(self.search(yaml, *harness.STOP_EARLY))
         before = harness.hashes(self.folder / "run")
 
@@ -187,7 +199,7 @@ class Resumed(Case):
         self.expect_complete("T1")
 
     def test_a_run_folder_can_be_moved(self):
-        yaml = self.experiment("T1", granularity=2)
+        yaml = self.stoppable()
         self.finished(self.search(yaml, *harness.STOP_EARLY))
         shutil.move(self.folder / "run", self.folder / "elsewhere")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
-from harness import DONE, INVALID_INPUT, Case
+from harness import DONE, INVALID_INPUT, USAGE, Case
 
 
 class SimulateCase(Case):
@@ -49,6 +49,50 @@ class Predicted(SimulateCase):
         self.assertEqual(predicted("--seed", "7"), predicted("--seed", "7"))
 
 
+class Advice(SimulateCase):
+    def told(self, run: Path, *arguments) -> dict:
+        result = self.espalier("simulate", run, "--json", *arguments)
+        self.assertEqual(result.code, DONE, result.text)
+        return result.json
+
+    def test_the_most_nodes_at_or_above_the_target_are_recommended(self):
+        run = self.run_of("run")
+        for target in (0.5, 0.8):
+            told = self.told(run, "--nodes", "1,2,4,64,4096", "--threads", "1", "--target-efficiency", target)
+            enough = [one for one in told["predictions"] if one["efficiency"] >= target]
+            limit, chosen = told["limits"][0], max(enough, key=lambda one: one["nodes"])
+            self.assertEqual(told["target_efficiency"], target)
+            self.assertEqual(limit["recommended_nodes"], chosen["nodes"])
+            self.assertAlmostEqual(limit["recommended_node_hours"], chosen["nodes"] * chosen["makespan"] / 3600)
+        text = self.espalier("simulate", run, "--nodes", "1,4,65536", "--threads", "1").stdout
+        self.assertIn("at or above 80 % efficiency", text)
+        self.assertNotIn("more nodes help", text)
+
+    def test_a_duration_takes_ramp_up_out_of_the_verdict(self):
+        run = self.run_of("run")
+        nodes = ("--nodes", "1,256", "--threads", "1")
+        once, hour = self.told(run, *nodes), self.told(run, *nodes, "--duration", "1h")
+
+        self.assertLess(once["predictions"][1]["efficiency"], 0.8)
+        self.assertGreater(hour["predictions"][1]["efficiency"], once["predictions"][1]["efficiency"])
+        self.assertEqual(hour["duration"], 3600)
+        for one in hour["predictions"]:
+            self.assertAlmostEqual(one["work"] * hour["measured_seconds"], 3600 * one["nodes"], delta=1)
+            self.assertGreaterEqual(one["makespan"], 3600)
+
+    def test_the_scheduler_and_the_network_can_be_varied(self):
+        run = self.run_of("run")
+        nodes = ("--nodes", "16", "--threads", "1", "--work", "x20")
+        plain = self.told(run, *nodes)["predictions"][0]
+        changed = lambda *keys: self.told(run, *nodes, *(part for key in keys for part in ("--set", key)))["predictions"][0]
+
+        self.assertNotEqual(changed("cluster.budget=5ms")["messages"], plain["messages"])
+        self.assertNotEqual(changed("cluster.group=4", "cluster.commit=50ms")["messages"], plain["messages"])
+        self.assertGreater(changed("network.latency=20ms")["makespan"], plain["makespan"])
+        self.assertGreater(changed("network.bandwidth=10kB/s")["makespan"], plain["makespan"])
+        self.assertGreater(changed("network.message=1ms")["master_load"], plain["master_load"])
+
+
 class BadInput(SimulateCase):
     def test_mistakes_are_named(self):
         run = self.run_of("run")
@@ -56,6 +100,14 @@ class BadInput(SimulateCase):
                                 (("--work", "x0"), "x0"), (("--latency", "soon"), "soon"), (("--window", "90s:91s"), "window")):
             with self.subTest(arguments):
                 self.expect_refused(self.espalier("simulate", run, *arguments), word, code=INVALID_INPUT)
+        for value, words in (("cluster.bugdet=50ms", ("no key 'cluster.bugdet'", "did you mean 'cluster.budget'?")),
+                             ("problem.tree=T3", ("no key 'problem.tree'", "is measured")), ("network.bandwidth=fast", ("no bandwidth", "12GB/s")),
+                             ("cluster.budget=soon", ("--set cluster.budget=soon",))):
+            with self.subTest(value):
+                self.expect_refused(self.espalier("simulate", run, "--set", value), *words, code=INVALID_INPUT)
+        self.expect_refused(self.espalier("simulate", run, "--work", "x2", "--duration", "1h"), "--duration", code=USAGE)
+        self.expect_refused(self.espalier("simulate", run, "--target-efficiency", "80"), "--target-efficiency", code=USAGE)
+        self.expect_refused(self.espalier("simulate", run, "--duration", "0s"), "--duration 0s", code=INVALID_INPUT)
         self.expect_refused(self.espalier("simulate", self.folder / "nothing"), "not a run folder", code=INVALID_INPUT)
 
 

@@ -8,8 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-import h5py
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
@@ -48,6 +46,11 @@ class Metrics(TraceCase):
                 self.assertEqual(found["nodes"], harness.PUBLISHED["T1"].nodes)
                 phases = {phase["name"]: phase for phase in found["phases"]}
                 self.assertGreater(phases["pruned: leaf"]["mean"], 0)
+                self.assertGreater(phases["pruned: leaf"]["samples"], 100)
+                self.assertEqual(len(found["hints"]), len(found["hint_gains"]))
+                has_cores = found["efficiency"]["core_share"] >= 0.85
+                self.assertEqual("mean nothing" in found["verdict"], not has_cores, found["verdict"])
+                self.assertEqual("largest loss" in found["verdict"] or "Hardly" in found["verdict"], has_cores, found["verdict"])
                 parts = sum(phase["mean"] for phase in found["phases"] if phase["of"] == "thread")
                 self.assertAlmostEqual(parts, found["runtime"], delta=0.02 * found["runtime"])
                 if ranks == 1:
@@ -97,9 +100,12 @@ class Output(TraceCase):
     def test_a_window_is_a_part(self):
         run = self.run_of("run", granularity=20)
         whole = self.analysed(run)
-        half = self.analysed(run, "--window", f":{int(500 * whole['runtime'])}ms")
-        self.assertLess(half["nodes"], 0.8 * whole["nodes"])
-        self.assertAlmostEqual(half["runtime"], 0.5 * whole["runtime"], delta=0.01 * whole["runtime"] + 0.001)
+        middle = f"{int(500 * whole['runtime'])}ms"
+        halves = [self.analysed(run, "--window", window) for window in (f":{middle}", f"{middle}:")]
+        for half in halves:     # how many nodes are in which is a matter of what else the machine does
+            self.assertTrue(0 < half["nodes"] < whole["nodes"], half["nodes"])
+            self.assertAlmostEqual(half["runtime"], 0.5 * whole["runtime"], delta=0.01 * whole["runtime"] + 0.001)
+        self.assertAlmostEqual(sum(half["nodes"] for half in halves), whole["nodes"], delta=0.02 * whole["nodes"])
 
 
 class Compare(TraceCase):
@@ -143,12 +149,12 @@ class BadInput(TraceCase):
     def test_a_newer_schema_is_refused_and_a_newer_shard_left_out(self):
         run = self.run_of("run", ranks=2)
         shard = run / "trace" / "segment-001" / "rank-000001.h5"
-        with h5py.File(shard, "r+") as file:
+        with harness.changed(shard, "shard") as file:
             file.attrs["schema_major"] = 9
         found = self.analysed(run)
         self.assertEqual(len(found["ranks"]), 1)
         self.assertTrue(any("rank-000001.h5" in remark and "newer" in remark for remark in found["remarks"]), found["remarks"])
-        with h5py.File(run / "run.h5", "r+") as file:
+        with harness.changed(run / "run.h5") as file:
             file["meta"].attrs["schema_major"] = 9
         self.refused(run, words=("newer",))
 
@@ -181,7 +187,7 @@ class BadInput(TraceCase):
         self.refused("--compare", a, b, "--fail-below", "0.1", words=("rank-000001.h5", "without --fail-below"))
 
     def test_a_resumed_run_is_told_by_execution(self):
-        yaml = self.experiment("T1", granularity=5)
+        yaml = self.stoppable()
         self.finished(self.search(yaml, *harness.STOP_EARLY))
         self.finished(self.search(yaml))
         run = self.folder / "run"

@@ -34,6 +34,13 @@ TEST(Progress, no_best_is_a_dash_and_lost_ranks_are_named) {
     EXPECT_TRUE(progress_text(some).ends_with("| results 3 | best - | lost ranks 2"));
 }
 
+TEST(Progress, it_says_when_the_best_was_found) {
+    auto some = record();
+    some.improved_s = 138;
+
+    EXPECT_TRUE(progress_text(some).ends_with("| results 3 | best 1.5, 1 min 2 s ago"));
+}
+
 TEST(Progress, a_terminal_is_redrawn_more_often_than_a_file_is_written) {
     ProgressLine const terminal({.is_terminal = true});
     ProgressLine const file({.is_terminal = false});

@@ -32,6 +32,11 @@ TEST(Units, what_is_no_time_is_refused) {
         EXPECT_EQ(parse_duration(text), std::nullopt) << text;
 }
 
+TEST(Units, long_times_are_read_to_the_nanosecond) {
+    for (auto const time : {9'007'199'254'740'993ns, 123'456'789'012'345'677ns, 4'000'000'000'000'000'001ns})
+        EXPECT_EQ(parse_duration(format_duration(time)), time);
+}
+
 TEST(Units, sizes_are_read_with_binary_and_decimal_units) {
     EXPECT_EQ(parse_bytes("512B"), 512u);
     EXPECT_EQ(parse_bytes("512"), 512u);

@@ -1,52 +1,10 @@
-#include "espalier/cluster/hub.hpp"
+#include "hub_fixture.hpp"
 
 #include "espalier/base/error.hpp"
-
-#include <gtest/gtest.h>
 
 using namespace espalier;
 using namespace espalier::cluster;
 using base::Rank;
-
-namespace {
-
-constexpr std::int64_t second = 1'000'000'000;
-
-search::ProblemInfo info() { return {.kind = "test", .reasons = {"leaf"}}; }
-
-search::PackedNodes nodes(int n) {
-    search::PackedNodes list(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; ++i) list[static_cast<std::size_t>(i)].bytes = {std::byte(i)};
-    return list;
-}
-
-/// A hub with two members, and what it says to them.
-struct HubTest : testing::Test {
-    HubTest() : hub(info(), {.members = {{Rank{0}}, {Rank{1}}}, .lease_ns = second}, 0) {}
-
-    void say(int rank, Body body, std::int64_t now = 0) {
-        hub.on_message(Rank{rank}, {{}, std::move(body)}, now);
-        hub.tick(now);
-    }
-    void hello(int rank, std::int64_t now = 0) { say(rank, Hello{.threads = 1}, now); }
-    Commit commit(std::uint32_t epoch, std::uint64_t received, std::uint64_t done, search::PackedNodes kept,
-                  search::PackedNodes given = {}) {
-        return {.pulse = {.epoch = epoch, .received = received, .unfinished = kept.size(), .threads = 1},
-                .harvest = {
-                    .counts = {.nodes = done, .funnel = {done}}, .kept = std::move(kept), .given = std::move(given)}};
-    }
-    template <class T>
-    std::vector<T> said_to(int rank) {
-        std::vector<T> bodies;
-        for (auto const& outgoing : hub.take_outgoing())
-            if (outgoing.to == Rank{rank} && std::holds_alternative<T>(outgoing.message.body))
-                bodies.push_back(std::get<T>(outgoing.message.body));
-        return bodies;
-    }
-    Hub hub;
-};
-
-} // namespace
 
 TEST_F(HubTest, a_hungry_member_gets_a_batch_and_its_roots_stay_on_lease) {
     hello(1);

@@ -1,54 +1,15 @@
 #include "espalier/base/log.hpp"
-#include "espalier/cluster/search.hpp"
 #include "support/engine.hpp"
+#include "support/in_process.hpp"
 #include "support/toys.hpp"
 
 #include <gtest/gtest.h>
-
-#include <filesystem>
-#include <thread>
-#include <unistd.h>
 
 using namespace espalier;
 using namespace espalier::cluster;
 using namespace espalier::toys;
 
 namespace {
-
-/// A folder of its own, removed at the end.
-struct TemporaryFolder {
-    std::filesystem::path path =
-        std::filesystem::temp_directory_path() /
-        ("espalier-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()).substr(0, 20) +
-         std::to_string(getpid()));
-    TemporaryFolder() { std::filesystem::remove_all(path); }
-    ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
-
-std::unique_ptr<RunJournal> make_journal(search::AnyProblem const& problem, std::filesystem::path const& folder) {
-    store::RunRecord record{
-        .identity = {.problem = problem.info().kind}, .problem_kind = problem.info().kind, .info = problem.info()};
-    record.executions.resize(1);
-    auto journal = std::make_unique<RunJournal>(store::RunFolder({folder, false}, record.identity), record);
-    journal->write_record();
-    return journal;
-}
-
-/// The whole cluster layer with real threads: N ranks, each a thread with its own OpenMP pool.
-Outcome search_in_process(search::AnyProblem const& problem, int ranks, SearchOptions options, RunJournal& journal) {
-    auto const comms = make_in_process(ranks);
-    options.folder = journal.folder().path();
-    options.segment = journal.folder().segment();
-    options.shows_progress = false;
-    Outcome outcome;
-    std::vector<std::thread> others;
-    for (int r = 1; r < ranks; ++r)
-        others.emplace_back(
-            [&, r] { (void)cluster::search(problem, options, *comms[static_cast<std::size_t>(r)], nullptr); });
-    outcome = cluster::search(problem, options, *comms[0], &journal);
-    for (auto& thread : others) thread.join();
-    return outcome;
-}
 
 struct InProcess : testing::TestWithParam<std::pair<int, int>> {
     InProcess() { base::log::configure({.level = base::log::Level::quiet}); }

@@ -18,7 +18,12 @@ search::PackedNode node(int depth) {
 
 search::Harvest harvest() {
     return {.counts = {.nodes = 5, .funnel = {1, 2}, .counters = {3}},
-            .results = {{.key = 4, .cost = 1.5, .error_bound = 1e-9, .text = "x", .payload = {std::byte{1}}}},
+            .results = {{.key = 4,
+                         .cost = 1.5,
+                         .error_bound = 1e-9,
+                         .verification = search::Verification::proved,
+                         .text = "x",
+                         .payload = {std::byte{1}}}},
             .emits = {{.key = 8, .bytes = {std::byte{2}}}},
             .emit_marks = {{.rank = 3, .records = 10}},
             .kept = {node(1), node(2)},
@@ -43,15 +48,18 @@ Pulse pulse() {
 }
 
 std::vector<Body> one_of_each() {
-    return {
-        Hello{.threads = 4, .host = "n1", .clock_ns = 5},
-        Welcome{.epoch = 1, .echo_ns = 2, .clock_ns = 3},
-        Batch{.epoch = 1, .number = 2, .budget_ns = 3, .roots = {node(3)}},
-        Order{.epoch = 1, .kind = OrderKind::give, .amount = 2, .budget_ns = 3, .echo_ns = 4, .clock_ns = 5},
-        pulse(),
-        Commit{.pulse = pulse(), .harvest = harvest(), .is_final = true, .error = "why"},
-        Farewell{
-            .epoch = 1, .ranks = 2, .cpu_seconds = 3, .peak_rss_bytes = 4, .phases = {.search = 5}, .trace_events = 6}};
+    return {Hello{.threads = 4, .host = "n1", .clock_ns = 5},
+            Welcome{.epoch = 1, .echo_ns = 2, .clock_ns = 3},
+            Batch{.epoch = 1, .number = 2, .budget_ns = 3, .roots = {node(3)}},
+            Order{.epoch = 1, .kind = OrderKind::give, .amount = 2, .budget_ns = 3, .echo_ns = 4, .clock_ns = 5},
+            pulse(),
+            Commit{.pulse = pulse(), .harvest = harvest(), .is_final = true, .error = "why"},
+            Farewell{.epoch = 1,
+                     .ranks = 2,
+                     .cpu_seconds = 3,
+                     .peak_rss_bytes = 4,
+                     .phases = {7, 8, 9, 10, 11, 12},
+                     .trace_events = 6}};
 }
 
 } // namespace
@@ -67,9 +75,18 @@ TEST(Messages, every_kind_survives_the_round_trip) {
     }
 }
 
+TEST(Messages, incumbents_by_class_follow_the_header_and_take_no_byte_where_there_are_none) {
+    Message const plain{{.incumbent = 2.5}, Hello{}};
+    Message const classed{{.incumbent = 2.5, .classes = {{7, 2.5}, {9, 4}}}, Hello{}};
+
+    EXPECT_EQ(decode(encode(classed)), classed);
+    EXPECT_EQ(encoded_size(classed), encode(classed).size());
+    EXPECT_EQ(encode(classed).size(), encode(plain).size() + 4 + 2 * 16);
+}
+
 TEST(Messages, a_message_cut_anywhere_is_refused) {
     for (auto const& body : one_of_each()) {
-        auto const bytes = encode({{}, body});
+        auto const bytes = encode({{.classes = {{1, 2}}}, body});
         for (std::size_t size = 0; size < bytes.size(); ++size)
             EXPECT_THROW((void)decode(std::span(bytes).first(size)), base::SystemError);
     }
@@ -87,6 +104,24 @@ TEST(Messages, another_version_an_unknown_kind_and_extra_bytes_are_refused) {
     EXPECT_THROW((void)decode(version), base::SystemError);
     EXPECT_THROW((void)decode(kind), base::SystemError);
     EXPECT_THROW((void)decode(longer), base::SystemError);
+}
+
+TEST(Messages, a_value_that_is_none_of_its_kind_is_refused) {
+    // after version, kind, level, sequence and incumbent: epoch, then the kind of the order
+    auto bytes = encode({{}, Order{.epoch = 1, .kind = OrderKind::stop}});
+    ASSERT_EQ(bytes[23], std::byte{static_cast<std::uint8_t>(OrderKind::stop)});
+    EXPECT_NO_THROW((void)decode(bytes));
+
+    bytes[23] = std::byte{static_cast<std::uint8_t>(OrderKind::stop) + 1};
+
+    EXPECT_THROW((void)decode(bytes), base::SystemError);
+}
+
+TEST(Messages, a_list_that_cannot_fit_is_refused_before_it_is_made) {
+    auto bytes = encode({{}, Batch{.epoch = 1, .number = 2, .budget_ns = 3, .roots = {}}});
+    for (std::size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = std::byte{0xFF}; // its length
+
+    EXPECT_THROW((void)decode(bytes), base::SystemError);
 }
 
 TEST(Messages, the_layout_is_fixed) {

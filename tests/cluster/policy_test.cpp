@@ -16,14 +16,31 @@ TEST(BatchPolicy, a_batch_leaves_enough_for_everybody_else) {
     EXPECT_EQ(policy.batch_size(1'000'000, 4), 64u);
 }
 
-TEST(BatchPolicy, who_is_soon_back_gets_twice_as_much_up_to_a_subtree_for_every_idle_thread) {
-    BatchPolicy const policy({.min_budget_ns = 5'000'000});
+TEST(BatchPolicy, who_is_soon_back_gets_twice_as_much_whatever_the_number_of_its_threads) {
+    BatchPolicy const policy({.min_budget_ns = 5'000'000, .max_gift = 256});
 
     EXPECT_EQ(policy.next_portion(/*last=*/1, /*since_ns=*/1'000'000, /*idle_threads=*/64), 2u);
-    EXPECT_EQ(policy.next_portion(48, 1'000'000, 64), 64u);
+    EXPECT_EQ(policy.next_portion(48, 1'000'000, 64), 96u);
+    EXPECT_EQ(policy.next_portion(48, 1'000'000, 1), 96u);
+    EXPECT_EQ(policy.next_portion(200, 1'000'000, 1), 256u) << "not more than anybody gives at once";
+    EXPECT_EQ(policy.next_portion(200, 1'000'000, 1'000), 400u) << "or than there are idle threads";
+}
+
+TEST(BatchPolicy, who_is_back_later_gets_half) {
+    BatchPolicy const policy({.min_budget_ns = 5'000'000});
+
     EXPECT_EQ(policy.next_portion(48, 50'000'000, 64), 24u);
-    EXPECT_EQ(policy.next_portion(1, 1'000'000, 1), 1u);
+    EXPECT_EQ(policy.next_portion(128, 50'000'000, 1), 64u);
     EXPECT_EQ(policy.next_portion(1, 50'000'000, 0), 1u);
+}
+
+TEST(BatchPolicy, the_queue_holds_one_for_each_and_two_meals_of_those_who_eat_many) {
+    BatchPolicy const policy({.max_gift = 256});
+
+    EXPECT_EQ(policy.reserve(/*members=*/1), 0u);
+    EXPECT_EQ(policy.reserve(8), 8u);
+    EXPECT_EQ(policy.reserve(8, /*portions=*/32), 72u);
+    EXPECT_EQ(policy.reserve(8, 10'000), 264u);
 }
 
 TEST(BatchPolicy, a_starving_cluster_gets_shorter_budgets) {
@@ -117,4 +134,13 @@ TEST(NodeQueue, with_priorities_the_smallest_comes_first) {
     ASSERT_EQ(popped.size(), 3u);
     EXPECT_EQ(popped[0].priority, 1);
     EXPECT_EQ(popped[2].priority, 3);
+}
+
+TEST(BatchPolicy, a_gift_is_limited_and_grows_with_what_travels_along) {
+    BatchPolicy const policy({.max_gift = 256});
+
+    EXPECT_EQ(policy.gift(0), 1u);
+    EXPECT_EQ(policy.gift(100), 100u);
+    EXPECT_EQ(policy.gift(1000), 256u);
+    EXPECT_EQ(policy.gift(400'000), 100'000u); // else a million subtrees would be sent again for every 256 of them
 }

@@ -1,5 +1,6 @@
 #include "espalier/cluster/simulation.hpp"
 #include "support/engine.hpp"
+#include "support/memory_journal.hpp"
 #include "support/toys.hpp"
 
 #include <gtest/gtest.h>
@@ -14,17 +15,6 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t second = 1'000'000'000;
-
-/// Keeps the last checkpoint in memory.
-class MemoryJournal final : public Journal {
-public:
-    void save(RunState const& state) override {
-        last = state;
-        ++saves;
-    }
-    RunState last;
-    int saves = 0;
-};
 
 SimulationOptions ranks(int n) { return {.ranks = n, .node_ns = 1 * ms}; }
 
@@ -50,6 +40,36 @@ TEST_P(SimulatedRanks, results_are_the_same_set_for_every_number_of_ranks) {
     auto const report = simulate(*search::erase(queens), ranks(GetParam()));
 
     EXPECT_EQ(keys(report.state.results), keys(walk(queens).results));
+}
+
+TEST_P(SimulatedRanks, every_result_is_stamped_with_the_run_time_at_which_the_master_had_it) {
+    Queens const queens{7};
+    auto const problem = search::erase(queens);
+
+    auto const report = simulate(*problem, ranks(GetParam()));
+
+    auto const& results = report.state.results;
+    ASSERT_FALSE(results.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(results, {}, &search::ResultRecord::found_s));
+    EXPECT_GT(results.front().found_s, 0);
+    EXPECT_LE(results.back().found_s, 1e-9 * static_cast<double>(report.makespan_ns) + 1);
+}
+
+TEST(Simulation, run_time_goes_on_where_an_earlier_execution_ended) {
+    Queens const queens{6};
+    auto const problem = search::erase(queens);
+    RunState const earlier{
+        .counts = search::zero_counts(problem->info()), .earlier_seconds = 100, .open = problem->roots()};
+
+    MemoryJournal journal;
+
+    auto const report = simulate(*problem, ranks(2), journal, earlier);
+
+    ASSERT_EQ(report.state.results.size(), Queens::known[5]);
+    for (auto const& result : report.state.results) {
+        EXPECT_GT(result.found_s, 100);
+        EXPECT_LT(result.found_s, 200);
+    }
 }
 
 TEST_P(SimulatedRanks, branch_and_bound_gives_all_best_results) {

@@ -188,5 +188,14 @@ TEST(Diagnostics, merge_keys_and_keys_that_are_no_words_are_refused) {
     EXPECT_THAT(errors_of(minimal + "[1]: 2\n"), StartsWith("exp.yaml:5:1: error: a key must be a word"));
 }
 
+TEST(Diagnostics, a_thousand_errors_and_endless_words_make_a_short_report) {
+    std::string many = minimal + "search: {";
+    for (int i = 0; i < 1000; ++i) many += "k" + std::to_string(i) + ": 1, ";
+    EXPECT_THAT(errors_of(many + "}\n"), HasSubstr("\nexp.yaml: and 900 more errors"));
+
+    EXPECT_LT(errors_of(minimal + std::string(100'000, 'k') + ": 1\n").size(), 3000u);
+    EXPECT_LT(errors_of(minimal + "search: {seed: " + std::string(100'000, 'k') + "}\n").size(), 3000u);
+}
+
 } // namespace
 } // namespace espalier::config::testing

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "espalier/config/load.hpp"
+#include "espalier/problems/mugraph/mugraph_config.hpp"
+#include "espalier/problems/placement/placement_config.hpp"
+#include "espalier/problems/problems.hpp"
+#include "espalier/problems/uts/uts_config.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,6 +12,23 @@
 #ifndef ESPALIER_SOURCE_DIR
 #define ESPALIER_SOURCE_DIR "."
 #endif
+
+namespace espalier::config {
+using problems::mugraph::MugraphConfig;
+using problems::mugraph::Prune;
+using problems::mugraph::SpaceConfig;
+using problems::placement::AxisConfig;
+using problems::placement::Broadcast;
+using problems::placement::LevelConfig;
+using problems::placement::PlacementConfig;
+using problems::placement::ReductionConfig;
+using problems::placement::Request;
+using problems::uts::named_trees;
+using problems::uts::TreeParameters;
+using problems::uts::TreeShape;
+using problems::uts::TreeType;
+using problems::uts::UtsConfig;
+} // namespace espalier::config
 
 /// Small experiments for the tests of `config`.
 namespace espalier::config::testing {
@@ -29,7 +49,7 @@ inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
 }
 
 inline RunConfig parse(std::string_view text, std::vector<std::string> const& sets = {}) {
-    return parse_experiment(text, "exp.yaml", overrides(sets));
+    return problems::experiments().parse(text, "exp.yaml", overrides(sets));
 }
 
 /// The whole report, empty if the experiment is good.
@@ -47,7 +67,7 @@ inline std::string with_problem(std::string const& keys) {
     return "problem: {kind: mugraph, " + keys + "}\nresults: {path: x}\n";
 }
 
-inline MugraphConfig mugraph(RunConfig const& config) { return std::get<MugraphConfig>(config.problem); }
-inline UtsConfig uts(RunConfig const& config) { return std::get<UtsConfig>(config.problem); }
+inline MugraphConfig mugraph(RunConfig const& config) { return config.problem.as<MugraphConfig>(); }
+inline UtsConfig uts(RunConfig const& config) { return config.problem.as<UtsConfig>(); }
 
 } // namespace espalier::config::testing

@@ -37,7 +37,7 @@ protected:
     ~Folder() override { fs::remove_all(folder_); }
 
     void write(std::string const& name, std::string const& text) const { std::ofstream(folder_ / name) << text; }
-    [[nodiscard]] RunConfig load() const { return load_experiment(folder_ / "exp.yaml"); }
+    [[nodiscard]] RunConfig load() const { return problems::experiments().load(folder_ / "exp.yaml"); }
     [[nodiscard]] std::string errors() const {
         try {
             (void)load();

@@ -19,7 +19,7 @@ fs::path const examples = fs::path(ESPALIER_SOURCE_DIR) / "config";
 
 std::string input_error_of(fs::path const& file) {
     try {
-        (void)load_experiment(file);
+        (void)problems::experiments().load(file);
     } catch (base::InputError const& error) {
         return error.what();
     }
@@ -55,6 +55,22 @@ TEST(Load, a_device_without_end_is_refused) {
     EXPECT_THAT(input_error_of("/dev/zero"), HasSubstr("larger than 16 MiB"));
 }
 
+TEST(Load, the_time_to_start_is_read_alone_whatever_else_is_wrong) {
+    using namespace std::chrono_literals;
+    auto const file = fs::path(::testing::TempDir()) / "espalier_start_test.yaml";
+    std::ofstream(file) << "problem: {kind: nonsense}\ncluster: {start: 7s, group: -1}\n";
+    std::vector const given{parse_override("search.threads=none"), parse_override("cluster.start=8s")};
+
+    EXPECT_EQ(peek_start(file, {}), 7s);
+    EXPECT_EQ(peek_start(file, given), 8s);
+    EXPECT_EQ(peek_start("/dev/null", given), 8s);
+    EXPECT_EQ(peek_start("/no/such.yaml", {}), 5min);
+    EXPECT_EQ(peek_start(file, {parse_override("cluster.start=soon")}), 5min);
+    EXPECT_EQ(peek_start(file, {parse_override("cluster=[")}), 7s);
+    EXPECT_EQ(peek_start(file, {parse_override("cluster=3")}), 5min);
+    fs::remove(file);
+}
+
 TEST(Load, errors_name_the_file_as_it_was_given) {
     auto const file = fs::path(::testing::TempDir()) / "espalier_load_test.yaml";
     std::ofstream(file) << "problem: {kind: uts}\nresults: {}\n";
@@ -68,7 +84,7 @@ TEST(Examples, every_example_loads_and_writes_to_the_folder_of_its_name) {
 
     EXPECT_GE(files.size(), 27u);
     for (auto const& file : files)
-        EXPECT_EQ(load_experiment(file).results.path, "runs/" + file.stem().string()) << file;
+        EXPECT_EQ(problems::experiments().load(file).results.path, "runs/" + file.stem().string()) << file;
 }
 
 TEST(Examples, every_example_starts_with_a_comment) {
@@ -88,7 +104,7 @@ TEST(Examples, the_readme_names_every_example_of_its_own) {
 TEST(Examples, there_is_one_for_every_builtin_program) {
     std::set<std::string> shown;
     for (auto const& file : example_files())
-        if (auto const config = load_experiment(file); kind_of(config.problem) == "mugraph")
+        if (auto const config = problems::experiments().load(file); kind_of(config.problem) == "mugraph")
             shown.insert(mugraph(config).builtin);
 
     for (auto const& builtin : program::builtins())

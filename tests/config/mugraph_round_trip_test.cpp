@@ -88,13 +88,14 @@ MugraphConfig any_mugraph() {
 }
 
 RC_GTEST_PROP(MugraphRoundTrip, reading_what_was_written_gives_the_same_experiment, ()) {
-    RunConfig const config{.problem = any_mugraph(), .results = {.path = "x"}};
+    RunConfig const config{.problem = problems::mugraph::problem_section().hold(any_mugraph()),
+                           .results = {.path = "x"}};
 
     RC_ASSERT(parse(to_yaml(config)) == config);
 }
 
 RC_GTEST_PROP(MugraphRoundTrip, a_problem_in_full_has_the_text_of_the_problem, ()) {
-    auto const text = problem_text(any_mugraph());
+    auto const text = problem_text(problems::mugraph::problem_section().hold(any_mugraph()));
 
     auto const again = parse("problem: " + text + "\nresults: {path: x}\n");
 

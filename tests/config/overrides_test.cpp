@@ -75,7 +75,7 @@ TEST(Overrides, an_error_shows_the_origin) {
 
 TEST(Overrides, a_flag_is_named_as_the_origin) {
     try {
-        (void)parse_experiment(minimal, "exp.yaml", {{"search.max_time", "10", "--max-time"}});
+        (void)problems::experiments().parse(minimal, "exp.yaml", {{"search.max_time", "10", "--max-time"}});
         FAIL() << "an error expected";
     } catch (ConfigError const& error) {
         EXPECT_STREQ(error.what(), "--max-time: error: 'search.max_time' = 10 has no unit: say 10s");
@@ -100,6 +100,53 @@ TEST(Overrides, errors_of_the_file_come_first_and_those_of_overrides_in_their_or
     EXPECT_THAT(report, HasSubstr("^\n--set search.seed=x: error: 'search.seed' must be"));
     EXPECT_THAT(report, HasSubstr("\n--set cluster.group=[1: error: not valid YAML: end of sequence flow not found\n"
                                   "--set trace.enabled=: error: 'trace.enabled' is empty"));
+}
+
+std::string path_of_flag(std::string const& value) {
+    return problems::experiments()
+        .parse(minimal, "test.yaml", {{"results.path", value, "--results", Override::Form::literal}})
+        .results.path;
+}
+
+TEST(Overrides, a_flag_is_taken_as_it_stands) {
+    for (std::string const name : {"runs/a #2", "~",
+                                   "null",      "{}",
+                                   "[a, b]",    "!tag x",
+                                   "&a",        "*a",
+                                   "a: b",      "- a",
+                                   " a ",       "'a'",
+                                   "\"a\"",     "a\nb",
+                                   "a\tb",      "\x1b[31m",
+                                   "%",         "@",
+                                   "`",         "|",
+                                   "---",       "#",
+                                   "2",         "true",
+                                   "\\x41",     "\u00fc\u0085\u2028"})
+        EXPECT_EQ(path_of_flag(name), name);
+}
+
+TEST(Overrides, a_flag_survives_the_merged_experiment_that_other_ranks_read) {
+    for (std::string const name : {"runs/a #2", "~", "{}", "!tag x", " a ", "\"a\"", "a\nb", "\x1b[31m", "\\x41"}) {
+        auto config = parse(minimal);
+        config.results.path = name;
+
+        EXPECT_EQ(parse(to_yaml(config)).results.path, name);
+    }
+}
+
+TEST(Overrides, a_flag_that_is_empty_or_no_text_is_refused) {
+    EXPECT_THROW((void)path_of_flag(""), ConfigError);
+    EXPECT_THROW((void)path_of_flag("\xff"), ConfigError);
+}
+
+TEST(Overrides, a_text_of_which_yaml_drops_a_part_is_refused) {
+    EXPECT_THAT(errors_of(minimal, {"results.path=runs/a #2"}), HasSubstr("YAML reads only 'runs/a' of it"));
+    EXPECT_THAT(errors_of(minimal, {"results.path=!tag b"}), HasSubstr("YAML reads only 'b' of it"));
+    EXPECT_THAT(errors_of(minimal, {"results.path=&x b"}), HasSubstr("YAML reads only 'b' of it"));
+
+    EXPECT_EQ(parse(minimal, {"results.path=\"runs/a #2\""}).results.path, "runs/a #2");
+    EXPECT_EQ(parse(minimal, {"results.path=runs/a#2"}).results.path, "runs/a#2");
+    EXPECT_EQ(parse(minimal, {"results.path= b "}).results.path, "b");
 }
 
 } // namespace

@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-PlacementConfig placement(RunConfig const& config) { return std::get<PlacementConfig>(config.problem); }
+PlacementConfig placement(RunConfig const& config) { return config.problem.as<PlacementConfig>(); }
 
 std::string experiment(std::string const& problem) {
     return "problem:\n  kind: placement\n" + problem + "results: {path: runs/x}\n";

@@ -42,6 +42,7 @@ ClusterConfig any_cluster() {
             .lease = any_time(50, 3'600'000),
             .checkpoint = any_time(100, 86'400'000),
             .group = *rc::gen::inRange(2, 100'001),
+            .start = any_time(1'000, 86'400'000),
             .static_depth = *rc::gen::inRange(0, 1'000'001)};
 }
 
@@ -74,10 +75,19 @@ UtsConfig any_uts() {
 
 std::string any_path() { return *rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127))); }
 
+/// Without what a problem that counts never reads.
+SearchConfig any_counting_search() {
+    auto search = any_search();
+    SearchConfig const unread;
+    search.max_results = unread.max_results;
+    search.verify_batch = unread.verify_batch;
+    search.best_only = unread.best_only;
+    return search;
+}
+
 RunConfig any_config() {
-    return {.problem = any_uts(),
-            .search = any_search(),
-            .verify = any_verify(),
+    return {.problem = problems::uts::problem_section().hold(any_uts()),
+            .search = any_counting_search(),
             .cluster = any_cluster(),
             .trace = {.enabled = *rc::gen::arbitrary<bool>(),
                       .limit_bytes = *rc::gen::inRange<std::uint64_t>(1 << 16, 1ull << 40)},
@@ -86,6 +96,14 @@ RunConfig any_config() {
 
 RC_GTEST_PROP(RoundTrip, reading_what_was_written_gives_the_same_experiment, ()) {
     auto const config = any_config();
+
+    RC_ASSERT(parse(to_yaml(config)) == config);
+}
+
+RC_GTEST_PROP(RoundTrip, what_a_superoptimizer_reads_is_written_and_read, ()) {
+    auto config = parse("problem: {kind: mugraph, program: {builtin: gated_mlp, tokens: 8}}\nresults: {path: x}\n");
+    config.search = any_search();
+    config.verify = any_verify();
 
     RC_ASSERT(parse(to_yaml(config)) == config);
 }
@@ -135,6 +153,7 @@ TEST(RoundTrip, every_key_is_written_out) {
                                        "  lease: 10s\n"
                                        "  checkpoint: 5min\n"
                                        "  group: 200\n"
+                                       "  start: 5min\n"
                                        "  static_depth: auto\n"
                                        "trace:\n"
                                        "  enabled: true\n"
@@ -144,8 +163,8 @@ TEST(RoundTrip, every_key_is_written_out) {
 }
 
 TEST(RoundTrip, the_kind_of_a_problem_has_its_name) {
-    EXPECT_EQ(kind_of(UtsConfig{}), "uts");
-    EXPECT_EQ(kind_of(MugraphConfig{}), "mugraph");
+    EXPECT_EQ(kind_of(problems::uts::problem_section().hold({})), "uts");
+    EXPECT_EQ(kind_of(problems::mugraph::problem_section().hold({})), "mugraph");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "../../src/config/suggest.hpp"
+#include "espalier/config/suggest.hpp"
 
 #include <gtest/gtest.h>
 

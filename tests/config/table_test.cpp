@@ -1,5 +1,7 @@
-#include "../../src/config/alternatives.hpp"
+#include "../../src/config/kinds.hpp"
 #include "../../src/config/yaml_reader.hpp"
+
+#include "espalier/config/alternatives.hpp"
 
 #include "espalier/config/load.hpp"
 
@@ -33,7 +35,6 @@ struct Other {
 
     bool operator==(Other const&) const = default;
 };
-using Either = std::variant<Named, Other>;
 
 bool check_inputs(Op const& op, Value const& map, Context const& at) {
     if (!op.inputs.empty()) return true;
@@ -82,11 +83,15 @@ Section<Other> other_section() {
     return section;
 }
 
-Kinds<Either> kinds() {
-    Kinds<Either> out({"kind", "which", "named"});
-    out.add<Named>("named", named_section()).add<Other>("other", other_section());
-    return out;
+ProblemSectionOf<Named> const& named() {
+    static ProblemSectionOf<Named> const section({"named", "{kind: named}", "named.yaml", {}}, named_section());
+    return section;
 }
+ProblemSectionOf<Other> const& other() {
+    static ProblemSectionOf<Other> const section({"other", "{kind: other}", "other.yaml", {}}, other_section());
+    return section;
+}
+Codec<ProblemConfig> kinds() { return kind_codec({&named(), &other()}); }
 
 template <class T>
 T read(Codec<T> const& codec, std::string const& text) {
@@ -140,18 +145,20 @@ TEST(Table, an_alternative_is_read_by_name_or_in_full) {
 }
 
 TEST(Table, the_kind_selects_the_section) {
-    EXPECT_EQ(read(kinds().codec(), "kind: other\nis_on: true\n"), Either(Other{true}));
-    EXPECT_EQ(read(kinds().codec(), "kind: named\nprogram: norm\n"), Either(Named{"norm", {{{"exp", {"X"}}}, 2}}));
-    EXPECT_THAT(errors(kinds().codec(), "kind: other\nprogram: norm\n"),
+    EXPECT_EQ(read(kinds(), "kind: other\nis_on: true\n"), other().hold({true}));
+    EXPECT_EQ(read(kinds(), "kind: named\nprogram: norm\n"), named().hold({"norm", {{{"exp", {"X"}}}, 2}}));
+    EXPECT_THAT(errors(kinds(), "kind: other\nprogram: norm\n"),
                 ::testing::StartsWith("toy.yaml:2:1: error: unknown key 'program'; known are kind, is_on\n"));
-    EXPECT_EQ(kinds().name_of(Other{}), "other");
+    EXPECT_EQ(kind_of(other().hold({})), "other");
+    EXPECT_THAT(errors(kinds(), "is_on: true\n"), ::testing::HasSubstr("kind: named"));
+    EXPECT_THAT(errors(kinds(), "kind: othr\n"), ::testing::HasSubstr("did you mean 'other'?"));
 }
 
 TEST(Table, what_is_written_reads_back) {
-    for (Either const& value : {Either(Other{true}), Either(Named{"norm", {{{"exp", {"X"}}}, 2}}),
-                                Either(Named{"", {{{"matmul", {"a b", "null", "3"}}, {"exp", {"\"\n"}}}, 8}})}) {
-        EXPECT_EQ(read(kinds().codec(), to_block(kinds().write(value))), value);
-        EXPECT_EQ(read(kinds().codec(), to_flow(kinds().write(value))), value);
+    for (auto const& value : {other().hold({true}), named().hold({"norm", {{{"exp", {"X"}}}, 2}}),
+                              named().hold({"", {{{"matmul", {"a b", "null", "3"}}, {"exp", {"\"\n"}}}, 8}})}) {
+        EXPECT_EQ(read(kinds(), to_block(kinds().write(value))), value);
+        EXPECT_EQ(read(kinds(), to_flow(kinds().write(value))), value);
     }
 }
 

@@ -252,5 +252,35 @@ RC_GTEST_PROP(Estimate, more_rows_never_cost_less, ()) {
               estimate(programs::rms_linear({more, 12, 10}), toy()).us);
 }
 
+/// A block that fills its shared memory to the last byte runs; with a byte less of memory it does not.
+TEST(GraphKernel, shared_memory_may_be_full) {
+    auto const program = exp_by_rows(4);
+    auto hardware = toy();
+    auto const bytes = only_kernel(program, hardware).shared_bytes;
+    ASSERT_GT(bytes, 0);
+
+    hardware.block_shared_memory = static_cast<std::uint64_t>(bytes);
+    EXPECT_TRUE(only_kernel(program, hardware).fits);
+    --hardware.block_shared_memory;
+    EXPECT_FALSE(only_kernel(program, hardware).fits);
+}
+
+/// X stays in a block, W comes in two steps: each of two blocks reads X once, whatever the loop does. Nothing is kept
+/// in a cache of no bytes.
+TEST(GraphKernel, an_operand_that_the_loop_does_not_cut_is_read_once_a_block) {
+    GraphBuilder block(
+        {.grid = {2, 1, 1}, .loop = 2, .inputs = {{{-1, -1, -1}, -1}, {{1, -1, -1}, 1}}, .output = {1, -1, -1}});
+    auto const x = block.input({4, 4}), w = block.input({4, 2});
+    auto const body = block.build({block.op(OpCode::accumulate, {block.op(OpCode::matmul, {x, w})})});
+    GraphBuilder kernel;
+    auto const a = kernel.input({4, 4}), b = kernel.input({4, 8});
+    auto hardware = toy();
+    hardware.l2 = 0;
+
+    auto const cost = only_kernel(kernel.build({kernel.graph(body, {a, b})}), hardware);
+
+    EXPECT_DOUBLE_EQ(cost.bytes, 2.0 * (2 * 16 + 32 + 16)); // X twice, W and the result once; 2 bytes each
+}
+
 } // namespace
 } // namespace espalier::cost

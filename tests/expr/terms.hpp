@@ -8,7 +8,7 @@
 
 namespace espalier::expr {
 
-using program::Function;
+using program::OpCode;
 using program::Word;
 
 inline const Word K = Word::symbol(0), N = Word::symbol(1), G = Word::symbol(2), F = Word::symbol(3);
@@ -28,12 +28,12 @@ struct Term {
 
 inline Term leaf(Expressions& in, int index) { return {&in, in.leaf(index)}; }
 inline Term sum(Word const& size, Term a) { return {a.in, a.in->sum(size, a.id)}; }
-inline Term call(Function function, Term a, Word const& size = {}) {
+inline Term call(OpCode function, Term a, Word const& size = {}) {
     return {a.in, a.in->call(function, size, {{a.id}})};
 }
-inline Term exp(Term a) { return call(Function::exponential, a); }
-inline Term sqrt(Term a) { return call(Function::root, a); }
-inline Term silu(Term a) { return call(Function::silu, a); }
-inline Term rms(Word const& size, Term a) { return call(Function::rms, a, size); }
+inline Term exp(Term a) { return call(OpCode::exp, a); }
+inline Term sqrt(Term a) { return call(OpCode::sqrt, a); }
+inline Term silu(Term a) { return call(OpCode::silu, a); }
+inline Term rms(Word const& size, Term a) { return call(OpCode::rms, a, size); }
 
 } // namespace espalier::expr

@@ -10,7 +10,7 @@ import harness
 from harness import DONE, GRANULARITY, RESUMABLE, Case
 
 # The program takes about 30 MiB, the 400,000 children of the root another 40.
-WIDE = """problem: {kind: uts, tree: {type: binomial, b: 400000, q: 0.1, m: 8, seed: 3}, granularity: 5}
+WIDE = """problem: {kind: uts, tree: {type: binomial, b: 400000, q: 0.1, m: 8, seed: 3}, granularity: 40}
 results: {path: run}
 """
 
@@ -33,19 +33,22 @@ class Limits(Case):
         experiment = self.experiment("T1", granularity=GRANULARITY * 2 // 3)
 
         first = self.stopped(experiment, "time_limit", "--max-time", "500ms")
-        second = self.stopped(experiment, "time_limit", "--set", "search.max_time=500ms", ranks=2, threads=1)
+        for _ in range(10):     # on a machine that is busy half a second may not suffice for a single commit
+            second = self.stopped(experiment, "time_limit", "--set", "search.max_time=500ms", ranks=2, threads=1)
+            if second["nodes"] > first["nodes"]:
+                break
 
         self.assertLess(first["nodes"], second["nodes"])
         self.finish(experiment, "T1", ranks=3, threads=1)
 
     def test_the_node_limit_counts_for_each_execution(self):
-        experiment = self.experiment("T3", granularity=5)
+        experiment = self.stoppable("T3")
 
-        first = self.stopped(experiment, "node_limit", "--max-nodes", "1000000", *harness.SMALL_BUDGET, ranks=2, threads=1)
-        second = self.stopped(experiment, "node_limit", "--max-nodes", "1000000", *harness.SMALL_BUDGET)
+        first = self.stopped(experiment, "node_limit", *harness.STOP_EARLY, ranks=2, threads=1)
+        second = self.stopped(experiment, "node_limit", *harness.STOP_EARLY)
 
-        self.assertGreaterEqual(first["nodes"], 1000000)
-        self.assertGreaterEqual(second["nodes"], first["nodes"] + 1000000)
+        self.assertGreaterEqual(first["nodes"], 100000)
+        self.assertGreaterEqual(second["nodes"], first["nodes"] + 100000)
         self.finish(experiment, "T3")
 
     def test_a_tree_that_needs_more_memory_than_allowed_stops_and_goes_on_with_more(self):

@@ -15,20 +15,23 @@ from harness import GRANULARITY, Case
 class LostWorkers(Case):
     def disturbed(self, tree: str, victims: list[int], granularity: int = GRANULARITY) -> dict:
         """The summary of a search on four ranks, of which some are killed while it goes on."""
-        job = self.search(self.experiment(tree, granularity=granularity), *harness.SHORT_LEASE, ranks=4, isolated=True)
-        job.until_searching()
-        ranks = job.ranks()
-        self.assertEqual(sorted(ranks), [0, 1, 2, 3], job.describe())
-
-        for victim in victims:  # one after the other: hydra's mpiexec dies of SIGPIPE if two proxies end at once
-            os.kill(ranks[victim], signal.SIGKILL)
-            job.until(lambda: f"rank {victim} " in job.stderr, f"the loss of rank {victim}")
-        job.wait()
+        experiment = self.experiment(tree, granularity=granularity)
+        job = self.until_launcher_bears_it(experiment, lambda: self.killed(experiment, victims))
 
         summary = self.expect_complete(tree, job)
         # On a machine that is busy a healthy rank may be late and count as lost too; the answer is exact all the same.
         self.assertGreaterEqual(summary["lost_ranks"], len(victims), job.describe())
         return summary
+
+    def killed(self, experiment: Path, victims: list[int]) -> harness.Job:
+        job = self.search(experiment, *harness.SHORT_LEASE, ranks=4, isolated=True)
+        job.until_searching()
+        ranks = job.ranks()
+        self.assertEqual(sorted(ranks), [0, 1, 2, 3], job.describe())
+
+        harness.kill(*(ranks[victim] for victim in victims))    # at the same instant
+        job.wait()
+        return job
 
     def test_one_of_three_workers_is_killed(self):
         self.disturbed("T1", [2], granularity=GRANULARITY // 2)
@@ -40,6 +43,33 @@ class LostWorkers(Case):
         summary = self.disturbed("T1", [1, 2, 3], granularity=2 * GRANULARITY)
 
         self.assertEqual(summary["lost_ranks"], 3)
+
+
+class LostHosts(Case):
+    """A host that goes takes the launcher's proxy with it, and hydra's mpiexec gives up the whole job then."""
+
+    def without_hosts(self, victims: list[int]) -> None:
+        experiment = self.experiment("T1", granularity=GRANULARITY)
+        job = self.search(experiment, *harness.SHORT_LEASE, *harness.EAGER_CHECKPOINTS, ranks=4, isolated=True)
+        job.until(lambda: self.nodes_on_disk() > 0, "a checkpoint")
+        ranks = job.ranks()
+
+        harness.kill(*(pid for victim in victims for pid in (ranks[victim], harness.parent_of(ranks[victim]))))
+        code = job.wait()
+        job.until_ranks_have_ended()
+
+        self.assertNotEqual(code, harness.DONE, job.describe())
+        self.assertTrue(job.was_given_up, job.describe())
+        self.assertGreater(self.expect_stopped("interrupted", context=job.describe())["nodes"], 0)
+        again = self.search(experiment, ranks=2)
+        self.assertEqual(again.wait(), harness.DONE, again.describe())
+        self.expect_complete("T1", again)
+
+    def test_one_host_is_lost(self):
+        self.without_hosts([2])
+
+    def test_two_hosts_are_lost_at_the_same_instant(self):
+        self.without_hosts([1, 3])
 
 
 class StoppedWorker(Case):
@@ -58,7 +88,7 @@ class StoppedWorker(Case):
         self.expect_complete("T3", job)
 
     def test_a_worker_that_stays_stopped_does_not_hold_up_the_end(self):
-        job = self.search(self.experiment("T1", granularity=GRANULARITY // 2), *harness.SHORT_LEASE, ranks=3, isolated=True)
+        job = self.search(self.experiment("T1", granularity=GRANULARITY), *harness.SHORT_LEASE, ranks=3, isolated=True)
         job.until_searching()
 
         os.kill(job.ranks()[1], signal.SIGSTOP)
@@ -68,10 +98,10 @@ class StoppedWorker(Case):
 
 
 class LostMaster(Case):
-    def test_without_rank_0_the_others_end_and_the_run_goes_on_from_its_last_checkpoint(self):
+    def without_rank_0(self, *arguments, ranks: int) -> None:
         experiment = self.experiment("T1", granularity=GRANULARITY)
         short = ["--set", "cluster.lease=200ms", *harness.EAGER_CHECKPOINTS]
-        job = self.search(experiment, *short, ranks=3, isolated=True)
+        job = self.search(experiment, *short, *arguments, ranks=ranks, isolated=True)
         job.until(lambda: self.nodes_on_disk() > 0, "a checkpoint")
 
         os.kill(job.ranks()[0], signal.SIGKILL)
@@ -83,6 +113,12 @@ class LostMaster(Case):
         again = self.search(experiment, threads=2)
         again.wait()
         self.expect_complete("T1", again)
+
+    def test_without_rank_0_the_others_end_and_the_run_goes_on_from_its_last_checkpoint(self):
+        self.without_rank_0(ranks=3)
+
+    def test_without_rank_0_the_masters_of_groups_end_and_so_do_their_groups(self):
+        self.without_rank_0("--set", "cluster.group=2", ranks=4)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class Stop(Case):
         self.expect_stopped("signal")
         again = self.search(experiment, threads=2)
         self.assertEqual(again.wait(), 0, again.describe())
-        self.assertIn("going on with run", again.stderr)
+        self.assertIn("resuming run", again.stderr)
         self.expect_complete("T1", again)
 
     def test_a_single_process_that_gets_term_exits_85(self):
@@ -68,9 +68,17 @@ class Stop(Case):
         self.alone(signal.SIGINT)
 
 
-class Checkpoint(Case):
+class Stamped(Case):
+    def stamp(self) -> int:
+        try:
+            return (self.folder / "run" / "checkpoint.h5").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0        # between two renames
+
+
+class Checkpoint(Stamped):
     def test_usr1_to_mpiexec_writes_a_checkpoint_and_the_run_goes_on(self):
-        job = self.search(self.experiment("T3", granularity=GRANULARITY), "--set", "cluster.checkpoint=1h", *harness.SHORT_LEASE,
+        job = self.search(self.experiment("T3", granularity=2 * GRANULARITY), "--set", "cluster.checkpoint=1h", *harness.SHORT_LEASE,
                           ranks=3, isolated=True)
         job.until_searching()
         self.assertFalse(self.has_checkpoint())
@@ -86,20 +94,16 @@ class Checkpoint(Case):
 
         self.expect_complete("T3", job)
 
-    def stamp(self) -> int:
-        try:
-            return (self.folder / "run" / "checkpoint.h5").stat().st_mtime_ns
-        except FileNotFoundError:
-            return 0        # between two renames
 
-
-class KilledRun(Case):
+class KilledRun(Stamped):
     def killed(self, tree: str, ranks: int, threads: int, experiment: Path, *arguments) -> dict:
+        """Kills a run after a checkpoint of its own: that of an earlier execution is there before it has done anything."""
+        before = self.stamp()
         job = self.search(experiment, *arguments, ranks=ranks, threads=threads)
         if "cluster.checkpoint=300ms" not in arguments:
             job.until_searching()
             job.signal(signal.SIGUSR1)
-        job.until(lambda: self.has_checkpoint() and self.nodes_on_disk() > 0, "a checkpoint")
+        job.until(lambda: self.stamp() > before and self.nodes_on_disk() > 0, "a checkpoint of its own")
 
         job.kill_everything()
 
@@ -123,7 +127,7 @@ class KilledRun(Case):
         self.assertGreater(summary["total_cpu_seconds"], summary["cpu_seconds"])
 
     def test_show_tells_what_a_killed_run_had_cost_at_its_last_checkpoint(self):
-        left = self.killed("T1", 2, 1, self.experiment("T1", granularity=GRANULARITY // 2), *harness.EAGER_CHECKPOINTS)
+        left = self.killed("T1", 2, 1, self.experiment("T1", granularity=2 * GRANULARITY), *harness.EAGER_CHECKPOINTS)
 
         self.assertGreater(left["total_seconds"], 0)
         self.assertGreater(left["total_cpu_seconds"], 0)
@@ -138,7 +142,7 @@ class KilledRun(Case):
         self.expect_complete("T3", last)
 
     def test_kill_9_before_the_first_checkpoint_starts_from_the_beginning(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=GRANULARITY)
         job = self.search(experiment, threads=2)
         job.until_searching()
 

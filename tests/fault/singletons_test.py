@@ -34,7 +34,7 @@ class Singletons(Case):
         self.expect_complete("T1", first)
 
     def test_of_four_processes_that_start_together_one_ends_exact(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 5)
+        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
 
         jobs = [self.search(experiment) for _ in range(4)]
         results = [self.finished(job) for job in jobs]

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <thread>
+
 using namespace espalier;
 using namespace espalier::toys;
 using search::PoolOptions;
@@ -34,15 +36,6 @@ TEST_P(TaskPoolThreads, all_queens_are_found_and_verified_in_batches) {
 
     EXPECT_EQ(walk.results.size(), Queens::known[7]);
     EXPECT_EQ(keys(walk.results), keys(toys::walk(queens).results));
-    EXPECT_EQ(walk.counts, toys::walk(queens).counts);
-}
-
-TEST_P(TaskPoolThreads, verification_by_service_threads_gives_the_same_answer) {
-    Queens const queens{7};
-
-    auto const walk = search_all(queens, {.threads = GetParam(), .verify_services = 2, .verify_batch = 16});
-
-    EXPECT_EQ(walk.results.size(), Queens::known[6]);
     EXPECT_EQ(walk.counts, toys::walk(queens).counts);
 }
 
@@ -169,6 +162,53 @@ TEST(TaskPool, chunks_and_waits_are_traced_and_add_up) {
         }
 }
 
+namespace {
+
+/// A root that computes, and leaves that sleep and are pruned.
+struct Sleepy {
+    struct Node {
+        std::int32_t depth = 0;
+    };
+    struct Workspace {};
+    [[nodiscard]] search::ProblemInfo info() const {
+        return {.kind = "sleepy", .reasons = {"slept"}, .is_counting = true};
+    }
+    [[nodiscard]] std::vector<Node> roots() const { return {{}}; }
+    [[nodiscard]] Workspace make_workspace(search::Notes&) const { return {}; }
+    [[nodiscard]] search::Assessment assess(Node const& node, Workspace&) const {
+        if (node.depth == 0) return search::expand_it();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return search::prune_it(base::ReasonId{0});
+    }
+    void expand(Node const&, Workspace&, search::Children<Node>& children) const {
+        for (auto const start_ns = base::thread_cpu_ns(); base::thread_cpu_ns() - start_ns < 20'000'000;) {}
+        for (int i = 0; i < 40; ++i) children.push({1});
+    }
+    [[nodiscard]] std::int32_t depth(Node const& node) const { return node.depth; }
+    void pack(Node const& node, base::Bytes& out) const { base::ByteWriter(out).put(node.depth); }
+    [[nodiscard]] Node unpack(std::span<std::byte const> bytes) const {
+        return {base::ByteReader(bytes).get<std::int32_t>()};
+    }
+};
+
+} // namespace
+
+TEST(TaskPool, sampled_times_are_cpu_times_of_the_thread_and_say_of_how_many_samples) {
+    auto const any = search::erase(Sleepy{});
+    auto const pool = any->make_pool({.threads = 1});
+
+    run_dry(*pool, any->roots(), [] {});
+
+    auto const ns = pool->outcome_ns(); // expanded, candidates, slept
+    auto const samples = pool->outcome_samples();
+    ASSERT_EQ(ns.size(), 3u);
+    EXPECT_GE(ns[0], 20'000'000 - 1'000'000);
+    EXPECT_LT(ns[2], ns[0]); // by the clock on the wall it would be four times that
+    EXPECT_EQ(samples[0], 1);
+    EXPECT_GE(samples[2], 1);
+    EXPECT_LE(samples[2], 40);
+}
+
 TEST(Seeding, the_top_of_a_tree_and_its_subtrees_are_the_whole_tree) {
     Spread const tree({.expected_size = 20'000});
     auto const any = search::erase(tree);
@@ -200,4 +240,75 @@ RC_GTEST_PROP(TaskPool, any_tree_and_any_number_of_threads_give_the_same_counts,
     auto const walk = search_all(tree, {.threads = threads, .chunk_ns = 20'000});
 
     RC_ASSERT(walk.counts.nodes == tree.count().nodes);
+}
+
+namespace {
+
+/// Stops a pool after each of its rounds and goes on with what is left in a new one, as resumes do, until all is done.
+/// In the first `slow_rounds` the problem takes for ever where it is told to.
+toys::Walk search_with_stops(Slow::Where where, int threads, int slow_rounds) {
+    auto const quick = search::erase(Slow{});
+    auto const endless = search::erase(Slow{{.node_ns = std::int64_t{1} << 60, .where = where}});
+    toys::Walk walk{.counts = search::zero_counts(quick->info())};
+    auto open = quick->roots();
+    for (int round = 0; !open.empty(); ++round) {
+        auto const& problem = round < slow_rounds ? *endless : *quick;
+        auto const pool = problem.make_pool({.threads = threads, .verify_batch = 7, .chunk_ns = 1'000});
+        search::Harvest harvest;
+        pool->run([&] {
+            pool->add(std::exchange(open, {}));
+            for (int i = 0; i < 10 && !pool->status().is_dry; ++i) pool->wait(std::chrono::milliseconds(2));
+            pool->prepare_to_stop();
+            if (round % 2 == 0) pool->wait(std::chrono::milliseconds(20)); // else what was begun is still going on
+            harvest = pool->harvest(0);
+        });
+        EXPECT_FALSE(pool->failure());
+        search::add_to(walk.counts, harvest.counts, quick->info());
+        walk.results.insert(walk.results.end(), harvest.results.begin(), harvest.results.end());
+        open = std::move(harvest.kept);
+    }
+    return walk;
+}
+
+} // namespace
+
+/// Without the token the endless nodes would hang; what they had counted and pushed must not count.
+TEST_P(TaskPoolThreads, nodes_and_batches_given_up_for_a_stop_are_unfinished_and_count_once) {
+    auto const expected = toys::walk(Slow{});
+
+    for (auto const where : {Slow::Where::assess, Slow::Where::expand, Slow::Where::verify}) {
+        auto const walk = search_with_stops(where, GetParam(), 3);
+
+        EXPECT_EQ(walk.counts, expected.counts);
+        EXPECT_EQ(keys(walk.results), keys(expected.results));
+    }
+}
+
+TEST_P(TaskPoolThreads, after_a_stop_is_asked_for_no_thread_begins_anything) {
+    auto const any = search::erase(Spread({.expected_size = 10'000'000}));
+    auto const pool = any->make_pool({.threads = GetParam(), .chunk_ns = 10'000});
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+
+    pool->run([&] {
+        pool->prepare_to_stop();
+        pool->wait(std::chrono::milliseconds(5)); // chunks in progress end
+        pool->add(any->roots());
+        before = pool->status().unfinished;
+        pool->wait(std::chrono::milliseconds(20));
+        after = pool->status().nodes;
+    });
+
+    EXPECT_EQ(before, any->roots().size());
+    EXPECT_EQ(after, 0u);
+}
+
+TEST(Seeding, one_that_is_stopped_leaves_the_roots_as_they_are) {
+    std::atomic<bool> flag{true};
+    auto const any = search::erase(Slow{{.node_ns = std::int64_t{1} << 60, .where = Slow::Where::expand}});
+
+    auto const seeding = any->seed(any->roots(), {.subtrees = 9, .stop = base::StopToken(flag)});
+
+    EXPECT_EQ(seeding.subtrees, any->roots());
+    EXPECT_EQ(seeding.done.counts, search::zero_counts(any->info()));
 }

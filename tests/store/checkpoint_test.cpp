@@ -1,5 +1,6 @@
 #include "espalier/store/checkpoint.hpp"
 
+#include "store/faults.hpp"
 #include "store/places.hpp"
 #include "store/samples.hpp"
 
@@ -21,6 +22,7 @@ using testing::HasSubstr;
 void write_two(fs::path const& folder) {
     auto older = samples::checkpoint();
     older.results = 1;
+    older.number = 1;
     write_checkpoint(folder, older);
     write_checkpoint(folder, samples::checkpoint());
 }
@@ -96,7 +98,7 @@ TEST(Checkpoint, any_flipped_byte_is_found_and_the_previous_one_is_taken) {
     auto const file = folder.path() / "checkpoint.h5";
     auto const whole = read_text(file);
 
-    for (std::size_t i = 0; i < whole.size(); i += 7) {
+    for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 300) {
         auto damaged = whole;
         damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
         write_text(file, damaged);
@@ -106,18 +108,68 @@ TEST(Checkpoint, any_flipped_byte_is_found_and_the_previous_one_is_taken) {
     }
 }
 
+TEST(Checkpoint, any_flipped_byte_of_the_seal_is_found) {
+    TemporaryFolder const folder;
+    write_two(folder.path());
+    auto const file = folder.path() / "checkpoint.h5";
+    auto const whole = read_text(file);
+
+    for (std::size_t back = 1; back <= 24; ++back) {
+        auto damaged = whole;
+        damaged[whole.size() - back] = static_cast<char>(damaged[whole.size() - back] ^ 0x10);
+        write_text(file, damaged);
+        ASSERT_EQ(read_checkpoint(folder.path())->checkpoint.results, 1) << back;
+    }
+}
+
 TEST(Checkpoint, any_truncation_is_found) {
     TemporaryFolder const folder;
     write_two(folder.path());
     auto const file = folder.path() / "checkpoint.h5";
     auto const whole = read_text(file);
 
-    for (std::size_t size = 0; size < whole.size(); size += 13) {
+    for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 300) {
         write_text(file, whole.substr(0, size));
         auto const loaded = read_checkpoint(folder.path());
         ASSERT_EQ(loaded->checkpoint.results, 1) << size << " bytes";
-        ASSERT_THAT(loaded->warning, HasSubstr(size == 0 ? "it is empty" : "it is cut off"));
+        ASSERT_THAT(loaded->warning, HasSubstr(size == 0 ? "it is empty" : "it "));
     }
+}
+
+TEST(Checkpoint, holds_the_run_record) {
+    TemporaryFolder const folder;
+
+    write_checkpoint(folder.path(), samples::checkpoint(), samples::run());
+
+    auto const loaded = read_checkpoint(folder.path());
+    EXPECT_EQ(loaded->record.results, samples::run().results);
+    EXPECT_EQ(loaded->record.identity, samples::run().identity);
+    EXPECT_EQ(loaded->record.executions.size(), 2);
+}
+
+TEST(Checkpoint, two_that_were_swapped_are_told_apart) {
+    TemporaryFolder const folder;
+    write_two(folder.path());
+    fs::rename(folder.path() / "checkpoint.h5", folder.path() / "x");
+    fs::rename(folder.path() / "checkpoint.previous.h5", folder.path() / "checkpoint.h5");
+    fs::rename(folder.path() / "x", folder.path() / "checkpoint.previous.h5");
+
+    auto const loaded = read_checkpoint(folder.path());
+
+    EXPECT_EQ(loaded->checkpoint, samples::checkpoint());
+    EXPECT_THAT(loaded->warning, HasSubstr("checkpoint.h5: it is older than another one"));
+}
+
+TEST(Checkpoint, is_on_disk_before_the_previous_one_gives_way) {
+    TemporaryFolder const folder;
+    write_checkpoint(folder.path(), samples::checkpoint());
+    CallLog const log(folder.path());
+
+    write_checkpoint(folder.path(), samples::checkpoint());
+
+    EXPECT_EQ(log.calls(), (std::vector<std::string>{"write checkpoint.h5.tmp", "fsync checkpoint.h5.tmp",
+                                                     "rename checkpoint.h5 checkpoint.previous.h5", "fsync .",
+                                                     "rename checkpoint.h5.tmp checkpoint.h5", "fsync ."}));
 }
 
 TEST(Checkpoint, without_a_whole_one_the_remedy_is_named) {
@@ -132,6 +184,13 @@ TEST(Checkpoint, without_a_whole_one_the_remedy_is_named) {
     EXPECT_THAT(message, HasSubstr("--force"));
 }
 
+TEST(Checkpoint, a_damaged_previous_one_alone_is_not_taken_for_none) {
+    TemporaryFolder const folder;
+    write_text(folder.path() / "checkpoint.previous.h5", std::string(100, 'x'));
+
+    EXPECT_THROW((void)read_checkpoint(folder.path()), base::InputError);
+}
+
 TEST(Checkpoint, a_temporary_file_counts_only_if_it_is_whole) {
     TemporaryFolder const folder;
     write_checkpoint(folder.path(), samples::checkpoint());
@@ -141,6 +200,61 @@ TEST(Checkpoint, a_temporary_file_counts_only_if_it_is_whole) {
     EXPECT_EQ(read_checkpoint(folder.path())->checkpoint, samples::checkpoint());
     fs::resize_file(unnamed, 1000);
     EXPECT_FALSE(read_checkpoint(folder.path()));
+}
+
+TEST(Checkpoint, is_written_and_read_in_pieces_and_in_spite_of_signals) {
+    TemporaryFolder const folder;
+    Faults const faults({.most_bytes = 1000, .interruptions = 5});
+
+    write_checkpoint(folder.path(), samples::checkpoint(), samples::run());
+    auto const loaded = read_checkpoint(folder.path());
+
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->checkpoint, samples::checkpoint());
+    EXPECT_EQ(loaded->record.results, samples::run().results);
+}
+
+// --- what a killed execution cost
+
+RunRecord executions_of(double seconds, double cpu_seconds, std::string const& last_reason) {
+    RunRecord record;
+    record.executions.resize(2);
+    record.executions[0].seconds = seconds;
+    record.executions[0].cpu_seconds = cpu_seconds;
+    record.executions[1].seconds = 3; // as far as it had noted
+    record.executions[1].cpu_seconds = 4;
+    record.executions[1].stop_reason = last_reason;
+    return record;
+}
+
+TEST(CloseInterrupted, gives_a_killed_execution_what_the_checkpoint_knows_and_earlier_ones_did_not_take) {
+    auto record = executions_of(10, 20, "running");
+
+    close_interrupted(record, {.total_seconds = 15, .total_cpu_seconds = 26});
+
+    EXPECT_EQ(record.executions[0].seconds, 10);
+    EXPECT_EQ(record.executions[1].seconds, 5);
+    EXPECT_EQ(record.executions[1].cpu_seconds, 6);
+    EXPECT_EQ(record.executions[1].stop_reason, "interrupted");
+}
+
+TEST(CloseInterrupted, never_gives_less_than_nothing) {
+    auto record = executions_of(10, 20, "running");
+
+    close_interrupted(record, {});
+
+    EXPECT_EQ(record.executions[1].seconds, 0);
+    EXPECT_EQ(record.executions[1].cpu_seconds, 0);
+}
+
+TEST(CloseInterrupted, leaves_an_execution_that_ended_as_it_is) {
+    auto record = executions_of(10, 20, "signal");
+
+    close_interrupted(record, {.total_seconds = 15, .total_cpu_seconds = 26});
+
+    EXPECT_EQ(record.executions[1].seconds, 3);
+    EXPECT_EQ(record.executions[1].cpu_seconds, 4);
+    EXPECT_EQ(record.executions[1].stop_reason, "signal");
 }
 
 TEST(Checkpoint, a_full_disk_leaves_the_last_good_one) {

@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import pandas
 
-VERIFICATION = {"counted": 0, "random": 1, "proved": 2}
+VERIFICATION = {"counted": 0, "random": 1, "proved": 2, "partial": 3}
 KINDS = ["chunk", "query", "verify", "wait", "send", "receive", "write", "commit"]
 
 
@@ -22,7 +22,7 @@ def expect(what, got, wanted):
 
 def check_meta(meta):
     attributes = dict(meta.attrs)
-    for key, wanted in {"schema_major": 1, "exit_code": 0, "stage": 1, "seed": 42, "nodes": 4130071}.items():
+    for key, wanted in {"schema_major": 2, "exit_code": 0, "stage": 1, "seed": 42, "nodes": 4130071}.items():
         expect(key, int(attributes[key]), wanted)
     for key, wanted in {"format": "espalier run", "problem_kind": "uts", "stop_reason": "complete"}.items():
         expect(key, text(attributes[key]), wanted)
@@ -42,12 +42,14 @@ def check_meta(meta):
 def check_results(run):
     results = run["results"]
     expect("enum", h5py.check_enum_dtype(results.dtype["verification"]), VERIFICATION)
-    expect("names", text(results.attrs["names"]), "verification=counted,random,proved")
+    expect("names", text(results.attrs["names"]), "verification=counted,random,proved,partial")
     table = pandas.DataFrame(results[:]).set_index("id")
     expect("keys", list(table["key"]), [11, 12])
     expect("costs", list(table["cost"]), [2.5, 1.5])
+    expect("found", list(table["found_s"]), [0.25, 1.25])
     expect("verification", list(table["verification"]), [2, 1])
-    expect("texts", [text(t) for t in run["programs/text"][:]], ["y = a*b\n", ""])
+    ends, text_bytes = run["programs/text_offsets"][:], run["programs/text"][:].tobytes()
+    expect("texts", [text_bytes[a:b].decode() for a, b in zip(ends, ends[1:])], ["y = a*b\n", ""])
     offsets = run["programs/offsets"][:]
     expect("payload", bytes(run["programs/payload"][offsets[0]:offsets[1]]), b"payload")
 

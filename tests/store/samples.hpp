@@ -52,8 +52,8 @@ inline RunRecord run() {
                 .is_counting = true,
                 .stages = 2};
     run.counts = {.nodes = 4130071, .funnel = {7, 0}, .counters = {3305118, 10}};
-    run.results = {{11, 2.5, 0, search::Verification::proved, "y = a*b\n", bytes("payload")},
-                   {12, 1.5, 1e-9, search::Verification::random, "", {}}};
+    run.results = {{11, 2.5, 0, search::Verification::proved, "y = a*b\n", bytes("payload"), 0.25},
+                   {12, 1.5, 1e-9, search::Verification::random, "", {}, 1.25}};
     run.progress = {{.elapsed_s = 0.5,
                      .nodes = 100,
                      .nodes_per_s = 200,
@@ -62,7 +62,10 @@ inline RunRecord run() {
                      .threads = 8,
                      .results = 2,
                      .best = 1.5,
-                     .lost_ranks = 0},
+                     .lost_ranks = 0,
+                     .execution = 1,
+                     .wall_s = 1.75e9,
+                     .improved_s = 0.25},
                     {.elapsed_s = 1.5, .nodes = 300, .best = search::no_incumbent, .lost_ranks = 1}};
     run.executions = {execution("node"), execution("other")};
     run.stop_reason = "complete";
@@ -73,6 +76,7 @@ inline RunRecord run() {
 
 inline Checkpoint checkpoint() {
     return {.identity_hash = 99,
+            .number = 2,
             .stage = 1,
             .counts = {.nodes = 1000, .funnel = {1, 2, 3}, .counters = {4}},
             .incumbent = 2.5,
@@ -102,7 +106,8 @@ inline trace::Event event(std::uint32_t i) {
             .depth = 2,
             .thread = 1,
             .merged = 1,
-            .kind = static_cast<trace::Kind>(i % trace::kind_names.size())};
+            .kind = static_cast<trace::Kind>(i % trace::kind_names.size()),
+            .roots = i % 5};
 }
 
 inline std::vector<trace::Event> events(std::uint32_t count) {

@@ -1,7 +1,5 @@
 #include "espalier/store/shards.hpp"
 
-#include "espalier/base/rng.hpp"
-
 #include "store/faults.hpp"
 #include "store/places.hpp"
 #include "store/samples.hpp"
@@ -23,7 +21,7 @@ using testing::HasSubstr;
 
 auto fields(trace::Event const& e) {
     return std::tie(e.start_ns, e.duration_ns, e.useful_ns, e.id, e.parent, e.nodes, e.prunes, e.bytes, e.peer, e.depth,
-                    e.thread, e.merged, e.kind);
+                    e.thread, e.merged, e.kind, e.roots);
 }
 
 /// The first `count` of the sample events, and nothing else.
@@ -66,6 +64,19 @@ private:
     rlimit old_{};
     sighandler_t old_handler_;
 };
+
+TEST(TraceShard, times_by_outcome_come_with_their_samples) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    {
+        TraceShard shard(file, {.rank = 1, .threads = 2, .host = "node"}, {"expand", "leaf"});
+        shard.set_outcomes(std::vector<std::int64_t>{70, 30}, std::vector<std::int64_t>{7, 3});
+        shard.append(std::vector{samples::event(0)});
+    }
+
+    std::vector<OutcomeTime> const expected{{"expand", 70, 7}, {"leaf", 30, 3}};
+    EXPECT_EQ(TraceReader(file).outcomes(), expected);
+}
 
 TEST(TraceShard, reading_gives_back_what_was_appended) {
     TemporaryFolder const folder;
@@ -247,72 +258,131 @@ TEST(TraceShard, a_place_that_cannot_be_written_is_a_system_error) {
 
 TEST(TraceShard, reading_what_is_no_shard_is_an_input_error) {
     TemporaryFolder const folder;
+    EmitShard(folder.path() / "emit.h5").append(std::vector<search::EmitRecord>{{1, {}}});
+    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "emit.h5"); }),
+                HasSubstr("no espalier trace shard"));
     write_run(folder.path() / "run.h5", samples::run());
 
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "run.h5"); }),
-                HasSubstr("no espalier trace shard"));
+                HasSubstr("its checksums are missing or wrong"));
     EXPECT_THROW((void)read_trace_shard(folder.path() / "none.h5"), base::InputError);
 }
 
-base::Bytes noise(std::size_t size) {
-    base::Bytes bytes(size);
-    base::Rng rng(base::Seed{size});
-    for (auto& byte : bytes) byte = static_cast<std::byte>(rng());
-    return bytes;
-}
-
-std::vector<search::EmitRecord> sample_records() {
-    return {{5, samples::bytes("five")}, {1, {}}, {7, samples::bytes("seven")}};
-}
-
-TEST(EmitShard, the_first_records_can_be_read_back) {
-    TemporaryFolder const folder;
-    auto const file = folder.path() / "emit/segment-001/rank-000000.h5";
-    auto const records = sample_records();
-    EmitShard shard(file);
-
-    EXPECT_EQ(shard.append(std::span(records).first(1)), 1);
-    EXPECT_EQ(shard.append(std::span(records).subspan(1)), 3);
-
-    EXPECT_EQ(read_emit_shard(file, 3), records);
-    EXPECT_EQ(read_emit_shard(file, 2), std::vector(records.begin(), records.begin() + 2));
-    EXPECT_EQ(read_emit_shard(file, 0), std::vector<search::EmitRecord>{});
-}
-
-TEST(EmitShard, missing_records_are_named) {
-    TemporaryFolder const folder;
-    auto const file = folder.path() / "emit.h5";
-    EmitShard(file).append(sample_records());
-
-    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_emit_shard(file, 4); }),
-                HasSubstr(file.string() + ": has 3 records, but 4 were committed"));
-    EXPECT_THROW((void)read_emit_shard(folder.path() / "none.h5", 1), base::InputError);
-}
-
-TEST(EmitShard, never_overwrites_records) {
-    TemporaryFolder const folder;
-    auto const file = folder.path() / "emit.h5";
-    EmitShard(file).append(sample_records());
-
-    EXPECT_THROW(EmitShard{file}, base::SystemError);
-
-    EXPECT_EQ(read_emit_shard(file, 3), sample_records());
-}
-
-TEST(EmitShard, a_full_disk_leaves_the_committed_records) {
-    SmallDisk const disk("1m");
-    if (!disk.is_mounted()) GTEST_SKIP() << "only root may mount a small file system";
-    auto const file = disk.path() / "emit.h5";
-    std::vector<search::EmitRecord> const large{{1, noise(10'000)}, {2, noise(20'000)}};
-    std::uint64_t written = 0;
+/// Nothing else than whole batches is there, wherever the writer stops. `stop` is how many of its writes reach the
+/// disk.
+void expect_whole_batches(fs::path const& file, int stop, bool is_torn) {
+    constexpr std::size_t batch = 1500; // not a divisor of a chunk: some batches fill one, some do not
+    auto const all = samples::events(9 * batch);
+    std::size_t done = 0;
     {
-        EmitShard shard(file);
-        EXPECT_THROW(while (true) written = shard.append(large), base::SystemError);
-        EXPECT_THROW(shard.append(sample_records()), base::SystemError);
+        Faults const faults({.good_writes = stop, .is_last_torn = is_torn});
+        try {
+            TraceShard shard(file, samples::shard_info());
+            for (; done < all.size(); done += batch) shard.append(std::span(all).subspan(done, batch));
+        } catch (base::SystemError const&) { // as if it had been killed
+        }
+    }
+    std::size_t found = 0;
+    try {
+        auto const loaded = read_trace_shard(file);
+        found = loaded.events.size();
+        ASSERT_EQ(loaded.warning, "") << stop;
+    } catch (base::InputError const&) {
+        ASSERT_EQ(done, 0) << stop << ": unreadable though a batch was appended";
+        return;
+    }
+    ASSERT_TRUE(found == done || found == done + batch) << stop << ": " << found << " of " << done;
+    expect_samples(file, found);
+}
+
+TEST(TraceShard, a_writer_that_stops_at_any_write_leaves_whole_batches) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    for (int stop = 0; stop < 600; stop += 21) {
+        expect_whole_batches(file, stop, stop % 2 == 1);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST(TraceShard, a_batch_is_in_the_log_before_it_is_in_place) {
+    TemporaryFolder const folder;
+    TraceShard shard(folder.path() / "shard.h5", samples::shard_info());
+    CallLog const log(folder.path());
+
+    shard.append(samples::events(10));
+
+    EXPECT_EQ(log.calls(), (std::vector<std::string>{"write shard.h5.log", "write shard.h5"}));
+}
+
+TEST(TraceShard, rows_of_the_tail_count_once) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    TraceShard shard(file, samples::shard_info());
+    auto const all = samples::events(3 * 4096 + 5);
+    std::size_t done = 0;
+    for (std::size_t const count : {4095, 1, 1, 4096, 4095, 5}) { // to the chunk's border, on it, and over it
+        shard.append(std::span(all).subspan(done, count));
+        done += count;
+
+        expect_samples(file, done);
+    }
+}
+
+TEST(TraceShard, a_long_log_is_replaced_by_a_short_one) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    auto const all = samples::events(100'000);
+    TraceShard shard(file, samples::shard_info());
+
+    for (std::size_t i = 0; i < all.size(); i += 500) {
+        shard.append(std::span(all).subspan(i, 500));
+        ASSERT_LT(fs::file_size(folder.path() / "shard.h5.log"), 1'500'000);
     }
 
-    EXPECT_GT(written, 0);
-    EXPECT_EQ(read_emit_shard(file, written).back(), large.back());
+    expect_samples(file, 100'000);
+}
+
+TEST(TraceShard, a_closed_one_needs_no_log) {
+    TemporaryFolder const folder;
+    TraceShard(folder.path() / "shard.h5", samples::shard_info()).append(samples::events(5000));
+
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+    expect_samples(folder.path() / "shard.h5", 5000);
+}
+
+TEST(TraceShard, a_reader_never_minds_the_writer) {
+    TemporaryFolder const folder;
+    auto const file = folder.path() / "shard.h5";
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    auto const child = ::fork();
+    if (child == 0) append_for_ever(file, ready[1]);
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+
+    for (int i = 0; i < 30; ++i) {
+        auto const loaded = read_trace_shard(file);
+        EXPECT_EQ(loaded.warning, "");
+        EXPECT_EQ(loaded.events.size() % 700, 0);
+    }
+
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
+TEST(TraceShard, a_link_in_the_place_of_a_shard_is_replaced) {
+    TemporaryFolder const folder;
+    auto const victim = folder.path() / "victim";
+    write_text(victim, "precious");
+    fs::create_symlink(victim, folder.path() / "shard.h5");
+    fs::create_symlink(victim, folder.path() / "shard.h5.log");
+
+    TraceShard(folder.path() / "shard.h5", samples::shard_info()).append(samples::events(5));
+
+    EXPECT_EQ(read_text(victim), "precious");
+    expect_samples(folder.path() / "shard.h5", 5);
 }
 
 } // namespace

@@ -25,6 +25,8 @@ CLEAN = {
     "src/app/main.cpp": '#include "espalier/config/b.hpp"\n#include <CLI/CLI.hpp>\nint main() {}\n',
 }
 
+KIND = {"src/problems/words/kind.cpp": "int k;\n", "include/espalier/problems/words/kind.hpp": "#pragma once\n"}
+
 # What is changed in the clean project, and the finding that must then be there: path, line, a part of the message.
 CASES = [
     ({"src/CMakeLists.txt": MODULES.replace("NAME base", "NAME base USES search")}, "src/CMakeLists.txt", 1, "cycle"),
@@ -50,6 +52,11 @@ CASES = [
     ({"src/search/d.cpp": "int d;\n#pragma omp parallel for \\\n    schedule(dynamic)\n"}, "src/search/d.cpp", 2, "default(none)"),
     ({"src/search/d.cpp": "#pragma omp task shared(x)\n"}, "src/search/d.cpp", 1, "default(none)"),
     ({"src/search/d.cpp": '#define D _Pragma("omp taskloop")\n'}, "src/search/d.cpp", 1, "default(none)"),
+    ({"src/app/d.cpp": "int d;\nvoid e() { fmt::print(\"x\"); }\n"}, "src/app/d.cpp", 2, "keep terminals safe"),
+    ({"include/espalier/config/d.hpp": "#pragma once\ninline void e() { std::cerr << 1; }\n"}, "include/espalier/config/d.hpp", 2, "keep terminals safe"),
+    (KIND | {"src/app/d.cpp": 'auto d = "words";\n'}, "src/app/d.cpp", 1, "knows a kind"),
+    (KIND | {"src/app/d.cpp": 'int e;\nusing problems::words::Config;\n'}, "src/app/d.cpp", 2, "knows a kind"),
+    (KIND | {"src/app/d.cpp": '#include "espalier/problems/words/kind.hpp"\n'}, "src/app/d.cpp", 1, "knows a kind"),
     ({"config/README.md": "a\tb\n"}, "config/README.md", 1, "tab"),
     ({"config/README.md": "a\nb \n"}, "config/README.md", 2, "trailing blank"),
     ({"config/README.md": "a"}, "config/README.md", 1, "no newline"),

@@ -216,6 +216,40 @@ def check_default_none(tree: Tree) -> Iterator[Finding]:
                     yield Finding(path, line, f"without default(none): omp {pragma}")
 
 
+# --- printing --------------------------------------------------------------------------------------------------------
+
+PRINTS = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|fprintf|puts|fputs)\(")
+
+
+def check_printing(tree: Tree) -> Iterator[Finding]:
+    """Texts from files and names reach a terminal only through base, which makes them printable."""
+    for path in tree.cpp():
+        if not path.startswith(("src/", "include/")) or path.startswith(("src/base/", "include/espalier/base/")):
+            continue
+        for number, line in tree.lines(path):
+            if found := PRINTS.search(line.split("//")[0]):
+                yield Finding(path, number, f"{found[0]}: print with base/print.hpp or base/log.hpp, which keep terminals safe")
+
+
+# --- kinds of problems -----------------------------------------------------------------------------------------------
+
+
+def check_kinds(tree: Tree) -> Iterator[Finding]:
+    """Outside of `problems` nobody knows a kind by its name: no literal, no include, no name of its namespace."""
+    kinds = sorted(path.split("/")[2] for path in tree.files if re.fullmatch(r"src/problems/\w+/kind\.cpp", path))
+    if not kinds:
+        return
+    named = "|".join(kinds)
+    known = re.compile(rf'"[^"]*\b({named})\b[^"]*"|espalier/problems/({named})/|problems::({named})::')
+    for path in tree.cpp("include", "src"):
+        if path.startswith(("src/problems/", "include/espalier/problems/")):
+            continue
+        for number, line in tree.lines(path):
+            found = known.search(line.split("//")[0])
+            if found and not (line.startswith("#include") and "espalier/problems/" not in line):
+                yield Finding(path, number, f"{found[0]}: only its own folder knows a kind of problems; ask problems::Kind")
+
+
 # --- text ------------------------------------------------------------------------------------------------------------
 
 # Written in pieces, so that this file does not find itself.
@@ -288,8 +322,8 @@ def check_format(tree: Tree) -> Iterator[Finding]:
         yield Finding(".clang-format", 1, "clang-format failed: " + check.stderr.split("\n")[0])
 
 
-RULES = (check_module_table, check_arrows, check_private_includes, check_homes, check_default_none, check_text,
-         check_sizes, check_layout, check_format)
+RULES = (check_module_table, check_arrows, check_private_includes, check_homes, check_default_none, check_printing,
+         check_kinds, check_text, check_sizes, check_layout, check_format)
 
 
 def findings(tree: Tree) -> list[Finding]:

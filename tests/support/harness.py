@@ -1,11 +1,13 @@
 """What the end-to-end tests share: experiments, jobs that are started, watched, signalled and always cleaned up, and the
 published counts.
 
-Environment: ESPALIER is the executable, MPIEXEC the launcher (default `mpiexec`), ESPALIER_TEST_GRANULARITY how slow nodes are in
-tests that need time to disturb a run (default 50: T1 takes about 5 CPU seconds; instrumented builds want less).
+Environment: ESPALIER is the executable, MPIEXEC the launcher (default `mpiexec`), ESPALIER_RESEAL the helper of tests/store, ESPALIER_TEST_GRANULARITY how slow nodes are in
+tests that need time to disturb a run (default 50: T1 takes about 5 CPU seconds; instrumented builds want less),
+ESPALIER_TEST_SLOWNESS by which factor this build is slower than a release (default 1): time limits and leases grow with it.
 A script of tests ends with `harness.main()`, which returns 77 if every test was skipped.
 """
 
+import contextlib
 import ctypes
 import hashlib
 import json
@@ -24,17 +26,20 @@ from typing import Callable, NamedTuple, Optional
 
 ESPALIER = os.environ.get("ESPALIER", "espalier")
 MPIEXEC = os.environ.get("MPIEXEC", "mpiexec")
+RESEAL = os.environ.get("ESPALIER_RESEAL", "reseal")
 GRANULARITY = int(os.environ.get("ESPALIER_TEST_GRANULARITY", "50"))
-TIMEOUT_S = 150     # of one process; a hang is then a failure that says what the process printed
+SLOWNESS = float(os.environ.get("ESPALIER_TEST_SLOWNESS", "1"))
+TIMEOUT_S = 150 * SLOWNESS      # of one process; a hang is then a failure that says what the process printed
 SKIPPED = 77        # CTest's SKIP_RETURN_CODE
 JOB_VARIABLE = "ESPALIER_TEST_JOB"      # marks every process that a Job started, however deep
 
 DONE, FAILURE, USAGE, INVALID_INPUT, VERIFICATION_FAILED, NOTHING_FOUND, RESUMABLE = 0, 1, 2, 3, 4, 5, 85
 
 # Leases so short that a test can wait for one, and a state on disk that is never older than a moment.
-SHORT_LEASE = ["--set", "cluster.lease=1s", "--set", "cluster.commit=200ms"]
+SHORT_LEASE = ["--set", f"cluster.lease={SLOWNESS:g}s", "--set", "cluster.commit=200ms"]
 EAGER_CHECKPOINTS = ["--set", "cluster.checkpoint=300ms", "--set", "cluster.commit=200ms"]
-# A node limit is kept to about what a budget holds: with the default one a short run may be over first.
+# A node limit is kept to about what a budget holds: with the default one a short run may be over first. The thread that keeps it may
+# have to wait for a core, so that the search must be long: see Case.stoppable().
 SMALL_BUDGET = ["--set", "cluster.budget=10ms"]
 STOP_EARLY = ["--max-nodes", "100000", *SMALL_BUDGET]
 
@@ -47,7 +52,8 @@ class Tree(NamedTuple):
 
 # Olivier et al., "UTS: An Unbalanced Tree Search Benchmark" (LCPC 2006), and the sample_trees.sh of UTS 2.1.
 PUBLISHED = {"T1": Tree(4130071, 3305118, 10), "T2": Tree(4117769, 2342762, 81), "T3": Tree(4112897, 3599034, 1572),
-             "T4": Tree(4132453, 3108986, 134), "T5": Tree(4147582, 2181318, 20)}
+             "T4": Tree(4132453, 3108986, 134), "T5": Tree(4147582, 2181318, 20),
+             "T3L": Tree(111345631, 89076904, 17844)}
 
 
 def launcher(ranks: int, *, isolated: bool = False) -> list[str]:
@@ -79,6 +85,35 @@ def processes_of(job: str) -> dict[int, dict[str, str]]:
         if variables.get(JOB_VARIABLE) == job and not is_zombie:
             found[int(entry.name)] = variables
     return found
+
+
+def starved_s(job: str) -> float:
+    """How long the threads of the job's processes have been ready and had no core."""
+    total_ns = 0
+    for pid in processes_of(job):
+        for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                total_ns += int(thread.read_text().split()[1])
+    return 1e-9 * total_ns
+
+
+def parent_of(pid: int) -> int:
+    """Of a rank: the proxy that the launcher has on its host."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """To a process that may have ended meanwhile."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def kill(*pids: int) -> None:
+    """kill -9 of all of these at the same instant, as far as one process can."""
+    for pid in pids:
+        send(pid, signal.SIGKILL)
 
 
 def _die_with_parent() -> None:
@@ -117,6 +152,13 @@ class Job:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def was_given_up(self) -> bool:
+        """By the launcher. When ranks on two hosts die within a moment of each other, hydra (MPICH 4.0.2) tells the proxy of the second of
+        the death of the first; if that proxy has gone already, mpiexec dies of SIGPIPE or, where that is ignored, of an error that it prints,
+        and takes all ranks with it: 6 times out of 80 with ranks that only sleep. No rank can prevent that."""
+        return self._process.poll() == -signal.SIGPIPE or "process manager error" in self.stderr
+
     def ranks(self) -> dict[int, int]:
         """rank -> pid of the ranks that live."""
         name = Path(shutil.which(ESPALIER) or ESPALIER).name
@@ -136,12 +178,17 @@ class Job:
             os.kill(self.pid, number)
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> int:
-        try:
-            return self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {timeout_s} s: {self.describe()}") from None
+        """Longer, up to eight times, while it does not hang but waits for a core most of the time: others may have the machine."""
+        for waited_s in (timeout_s, 2 * timeout_s, 4 * timeout_s, 8 * timeout_s):
+            before_s = starved_s(self.id)
+            try:
+                return self._process.wait(waited_s if waited_s == timeout_s else waited_s / 2)
+            except subprocess.TimeoutExpired:
+                if starved_s(self.id) - before_s < 0.2 * timeout_s:
+                    break
+        raise AssertionError(f"still running after {waited_s} s: {self.describe()}")
 
-    def until(self, condition: Callable[[], object], what: str, timeout_s: float = 60):
+    def until(self, condition: Callable[[], object], what: str, timeout_s: float = 120 * SLOWNESS):
         """Polls until the condition is true and returns its value; a run that ends before has been too short for the test."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -155,22 +202,26 @@ class Job:
                 raise AssertionError(f"not after {timeout_s} s: {what}: {self.describe()}")
             time.sleep(0.05)
 
-    def until_says(self, text: str, timeout_s: float = 60) -> None:
+    def until_says(self, text: str, timeout_s: float = 120 * SLOWNESS) -> None:
         self.until(lambda: text in self.stderr, f"saying {text!r}", timeout_s)
 
     def until_searching(self) -> None:
         """The first line of progress is printed some 0.3 s after the start, when nodes have been counted."""
         self.until(lambda: re.search(r"[1-9][\d.]* ?[kM]? nodes \|", self.stderr), "showing progress")
 
+    def until_ranks_have_ended(self) -> None:
+        """By themselves: a launcher that has ended, well or not, may leave some for a moment."""
+        deadline = time.monotonic() + 120 * SLOWNESS
+        while left := self.ranks():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"ranks that do not end: {sorted(left)}: {self.describe()}")
+            time.sleep(0.1)
+
     def kill_everything(self) -> None:
         """kill -9 of the launcher, its proxies and all ranks, as when a machine loses power."""
         deadline = time.monotonic() + 30
         while (pids := processes_of(self.id)) and time.monotonic() < deadline:
-            for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            kill(*pids)
             time.sleep(0.02)
         self._process.wait(30)
 
@@ -202,6 +253,25 @@ def hashes(folder: Path) -> dict[str, str]:
             for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
+def texts_of(run) -> list[str]:
+    """The programs of an open run.h5, as its README says."""
+    ends, text = run["programs/text_offsets"][:], run["programs/text"][:].tobytes()
+    return [text[first:last].decode() for first, last in zip(ends, ends[1:])]
+
+
+@contextlib.contextmanager
+def changed(file: Path, kind: str = "run"):
+    """An open run.h5 or (kind `shard`) trace shard, which counts as whole again when it is closed: its checksums fit to it."""
+    import h5py
+
+    content = file.read_bytes()
+    end = len(content) - 24 if kind == "run" else int.from_bytes(content[-32:-24], "little")
+    file.write_bytes(content[:end])
+    with h5py.File(file, "r+") as opened:
+        yield opened
+    subprocess.run([RESEAL, kind, str(file)], check=True)
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own, in which it runs programs; everything is gone afterwards."""
 
@@ -219,12 +289,19 @@ class Case(unittest.TestCase):
             raise
 
     def file(self, name: str, content: str) -> Path:
+        """In one step: a job that starts meanwhile and reads the same name never sees half of it."""
         path = self.folder / name
-        path.write_text(content)
+        part = self._logs / uuid.uuid4().hex
+        part.write_text(content)
+        os.replace(part, path)
         return path
 
     def experiment(self, tree: str = "T1", *, granularity: int = 1, name: str = "experiment.yaml") -> Path:
         return self.file(name, f"problem: {{kind: uts, tree: {tree}, granularity: {granularity}}}\nresults: {{path: run}}\n")
+
+    def stoppable(self, tree: str = "T1", **name) -> Path:
+        """Two CPU seconds: a node limit at a fortieth of it stops it on a machine that is busy otherwise, too."""
+        return self.experiment(tree, granularity=2 * GRANULARITY // 5, **name)
 
     def superoptimization(self, program: str, space: str = "mirage", *, prune: str = "native", name: str = "experiment.yaml") -> Path:
         """The program is a built-in with its sizes, e.g. `builtin: gated_mlp, tokens: 8`."""
@@ -266,7 +343,7 @@ class Case(unittest.TestCase):
     def nodes_on_disk(self, run: str = "run") -> int:
         """What a kill -9 would leave; 0 before the run's first file."""
         result = self.espalier("show", run, "--json")
-        return result.json["nodes"] if result.code == 0 else 0
+        return result.json["committed_nodes"] if result.code == 0 else 0
 
     def has_checkpoint(self, run: str = "run") -> bool:
         return (self.folder / run / "checkpoint.h5").exists()
@@ -294,6 +371,20 @@ class Case(unittest.TestCase):
         summary = self.show(run)
         self.assertEqual((summary["stop_reason"], summary["exit_code"]), (word, RESUMABLE), context)
         return summary
+
+    def until_launcher_bears_it(self, experiment: Path, disturb: Callable[[], Job], *, tries: int = 5) -> Job:
+        """The first job that the launcher did not give up (see Job.was_given_up). `disturb` starts one and returns when it has ended; each
+        that was given up must have left a run that the same command finishes."""
+        for _ in range(tries):
+            job = disturb()
+            if not job.was_given_up:
+                return job
+            job.until_ranks_have_ended()
+            self.assertIn(self.status(), [(RESUMABLE, "interrupted"), (DONE, "complete")], job.describe())
+            again = self.finished(self.search(experiment, ranks=2))
+            self.assertEqual(again.code, DONE, again.text)
+            shutil.rmtree(self.folder / "run")
+        raise AssertionError(f"the launcher gave up {tries} times: {job.describe()}")
 
     def expect_refused(self, result: Result, *words: str, code: int = INVALID_INPUT) -> None:
         """A clear message on stderr and the documented exit code; nothing on stdout."""

@@ -1,4 +1,5 @@
 #include "espalier/verify/compare.hpp"
+#include "espalier/verify/reference.hpp"
 
 #include "support/random_programs.hpp"
 
@@ -37,6 +38,18 @@ TEST(Compare, rms_norm_may_divide_after_the_product) {
         EXPECT_EQ(verdict(reference, candidate), Verdict::equal) << sizes.inner;
         EXPECT_EQ(verdict(reference, candidate, {.max_elements = 4}), Verdict::equal) << sizes.inner;
     }
+}
+
+TEST(Compare, one_that_the_run_has_no_time_for_is_given_up_and_made_later) {
+    std::atomic<bool> const has_stopped{true};
+    auto const candidate = programs::fused_rms_linear(small, {5, 3});
+    Reference const reference(programs::rms_linear(small), {});
+
+    EXPECT_THROW((void)reference.compare(candidate, base::StopToken(has_stopped)), base::Stopped);
+
+    EXPECT_EQ(reference.compare(candidate).verdict, Verdict::equal);
+    EXPECT_THROW((void)reference.compare(candidate, base::StopToken(has_stopped)), base::Stopped)
+        << "when its own values are there";
 }
 
 TEST(Compare, a_device_says_the_same) {
@@ -183,13 +196,18 @@ TEST(Compare, a_result_says_how_much_was_compared) {
 
 TEST(Compare, every_random_program_equals_itself) {
     programs::RandomPrograms random(base::Seed{3});
+    int equal = 0;
     for (int i = 0; i < 200; ++i) {
         auto const program = random.next();
 
         auto const result = compare(program, program, {.tests = 1, .max_elements = 20});
 
+        auto const has_values = evaluate_reference(program, {.seed = 7}).status == OpStatus::done;
         EXPECT_NE(result.verdict, Verdict::different) << "program " << i << ": " << result.reason;
+        EXPECT_TRUE(!has_values || result.verdict == Verdict::equal) << "program " << i << ": " << result.reason;
+        equal += result.verdict == Verdict::equal ? 1 : 0;
     }
+    EXPECT_GT(equal, 100);
 }
 
 TEST(Compare, a_kept_reference_gives_the_same_answers) {
@@ -202,6 +220,38 @@ TEST(Compare, a_kept_reference_gives_the_same_answers) {
         EXPECT_EQ(kept.compare(candidate), compare(reference, candidate, options));
         EXPECT_EQ(kept.compare(candidate), compare(reference, candidate, options));
     }
+}
+
+/// relu(a) and a second output that is given.
+program::Graph with_second_output(program::OpCode code) {
+    program::Graph out{.inputs = {{"a", {4, 6}}}};
+    out.ops = {{program::OpCode::relu, {}, {0}}, {code, {}, {0}}};
+    out.outputs = {1, 2};
+    return out;
+}
+
+TEST(Compare, every_output_is_compared_and_counted) {
+    auto const reference = with_second_output(program::OpCode::silu);
+
+    auto const same = compare(reference, reference, {});
+    auto const other = compare(reference, with_second_output(program::OpCode::gelu), {});
+
+    EXPECT_EQ(same.verdict, Verdict::equal);
+    EXPECT_EQ(same.elements, 2 * 4 * 6);
+    EXPECT_EQ(other.verdict, Verdict::different);
+    EXPECT_NE(other.reason.find("output 1"), std::string::npos) << other.reason;
+}
+
+TEST(Compare, outputs_of_other_shapes_are_different_whatever_they_hold) {
+    program::Graph const rows{.inputs = {{"a", {4, 6}}}, .ops = {{program::OpCode::sum, {}, {0}}}, .outputs = {1}};
+    program::Graph whole = rows;
+    whole.ops[0].code = program::OpCode::relu;
+
+    auto const found = compare(rows, whole, {});
+
+    EXPECT_EQ(found.verdict, Verdict::different);
+    EXPECT_EQ(found.tests, 0);
+    EXPECT_EQ(found.reason, "the outputs have other shapes");
 }
 
 } // namespace

@@ -1,3 +1,4 @@
+#include "espalier/program/text.hpp"
 #include "espalier/verify/evaluate.hpp"
 #include "espalier/verify/reference.hpp"
 
@@ -46,6 +47,31 @@ std::vector<Demand> random_demands(std::vector<Tiles> const& outputs, RandomProg
     return demands;
 }
 
+/// Whether one of the ops stands anywhere in a program, by its text.
+bool mentions(program::Graph const& program, std::vector<std::string> const& ops) {
+    auto const text = program::to_text(program);
+    return std::ranges::any_of(ops, [&](auto const& op) { return text.find(" = " + op + " ") != std::string::npos; });
+}
+
+// Both evaluators below ask these two: were they wrong, the evaluators would agree in what is wrong.
+TEST(Evaluate, exponentials_and_roots_are_seen_at_every_level) {
+    RandomPrograms random(base::Seed{4});
+    int in_bodies_only = 0;
+    for (int i = 0; i < 1000; ++i) {
+        auto const program = random.next();
+        auto const has_exp = mentions(program, {"exp"});
+        auto const has_sqrt = mentions(program, {"sqrt", "rms", "rms_norm", "layer_norm", "accumulate_rms"});
+
+        ASSERT_EQ(has_exponential(program), has_exp) << program::to_text(program);
+        ASSERT_EQ(has_root(program), has_sqrt) << program::to_text(program);
+        auto kernels = program;
+        kernels.bodies.clear();
+        std::erase_if(kernels.ops, [](auto const& op) { return op.code == program::OpCode::graph; });
+        in_bodies_only += (has_exp && !has_exponential(kernels)) || (has_sqrt && !has_root(kernels)) ? 1 : 0;
+    }
+    EXPECT_GT(in_bodies_only, 50);
+}
+
 TEST(Evaluate, random_programs_have_the_values_of_the_reference) {
     RandomPrograms random(base::Seed{1});
     int done = 0;
@@ -58,6 +84,8 @@ TEST(Evaluate, random_programs_have_the_values_of_the_reference) {
         auto const fast = evaluate(program, draw);
 
         if (truth.status != OpStatus::done) continue; // perhaps in an op that no output needs
+        auto const needs_exponents = draw.exponents == Exponents::always || mentions(program, {"exp"});
+        for (auto const& output : fast.outputs) ASSERT_TRUE(needs_exponents || !output.has_q) << "program " << seed;
         ASSERT_EQ(fast, truth) << "program " << seed;
         ++done;
     }

@@ -107,7 +107,8 @@ struct Analysis {
     std::vector<SizeClass> sizes;
     std::vector<Contention> contention;
     Timeline timeline;
-    std::vector<std::string> hints;   ///< what to do about it, in words
+    std::vector<std::string> hints;   ///< what to do about it, in words, what gains most first
+    std::vector<double> hint_gains;   ///< of each: thread seconds that it would gain at most, an estimate
     std::vector<std::string> remarks; ///< what is missing or approximate
 
     [[nodiscard]] int threads() const;
@@ -128,5 +129,16 @@ struct AnalyseOptions {
 [[nodiscard]] Analysis analyse(TraceSource& source, AnalyseOptions const& options = {});
 
 [[nodiscard]] base::Json to_json(Analysis const& analysis);
+
+/// Below this core share threads took turns, and no other efficiency means anything.
+inline constexpr double least_core_share = 0.85;
+[[nodiscard]] inline bool has_cores(Efficiency const& efficiency) { return efficiency.core_share >= least_core_share; }
+/// One or two sentences: that there were no cores, and then nothing else; or how busy the threads were and what was
+/// lost.
+[[nodiscard]] std::string verdict_text(Analysis const& analysis);
+/// ` (up to 12.3 thread seconds)`: what a hint would gain; empty if that is not known.
+[[nodiscard]] std::string gain_text(Analysis const& analysis, std::size_t hint);
+/// `good`, `fair` or `poor`.
+[[nodiscard]] std::string_view level_of(double efficiency);
 
 } // namespace espalier::analysis

@@ -4,6 +4,7 @@
 #include "espalier/store/run_file.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,28 @@ struct RunSummary {
     store::RunRecord record;
     bool is_live = false;             ///< a process is writing it now
     std::vector<std::string> missing; ///< trace shards that should be there
+    double looked_s = 0;              ///< since 1970: when it was read
 };
+
+/// How far a run has come: nodes and seconds that belong together, over all its executions. While it runs, and after it
+/// was killed, its last record of progress knows more than what is committed.
+struct Pace {
+    std::uint64_t nodes = 0;
+    double seconds = 0;
+
+    [[nodiscard]] double rate() const { return seconds > 0 ? static_cast<double>(nodes) / seconds : 0; }
+};
+[[nodiscard]] Pace pace_of(RunSummary const& summary);
+/// Of an execution that runs or was killed: its newest record. Null if there is none, or if the last one ended.
+[[nodiscard]] base::ProgressRecord const* last_progress(RunSummary const& summary);
+/// Seconds since that record was made; nothing if the run is not live or has no record.
+[[nodiscard]] std::optional<double> progress_age_s(RunSummary const& summary);
 
 /// Throws InputError if the folder holds no run.
 [[nodiscard]] RunSummary load_summary(std::filesystem::path const& folder);
+
+/// Of a run that has begun and has stored nothing yet; nothing if the folder is anything else. Its record is empty.
+[[nodiscard]] std::optional<RunSummary> load_begun(std::filesystem::path const& folder);
 
 /// `complete`, `running`, `interrupted` (killed without a word), or why it stopped.
 [[nodiscard]] std::string status_word(RunSummary const& summary);

@@ -19,7 +19,6 @@ enum class ExitCode : int {
     verification_failed = 4,
     nothing_found = 5,
     comparison_failed = 6,
-    out_of_memory = 75,
     resumable = 85,
 };
 

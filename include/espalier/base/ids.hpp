@@ -17,7 +17,6 @@ struct StrongId {
 };
 
 using Rank = StrongId<struct RankTag, std::int32_t>;        ///< of a process in the communicator, from 0
-using ThreadId = StrongId<struct ThreadTag, std::int32_t>;  ///< of a working thread in its rank, from 0
 using Seed = StrongId<struct SeedTag, std::uint64_t>;       ///< of a random generator
 using ReasonId = StrongId<struct ReasonTag, std::uint16_t>; ///< index in a problem's list of prune reasons
 

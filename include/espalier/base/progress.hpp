@@ -17,6 +17,9 @@ struct ProgressRecord {
     std::uint64_t results = 0;
     double best = 0; ///< infinite: none yet
     int lost_ranks = 0;
+    int execution = 0;      ///< of the run, counted from 1; 0: not known (older files)
+    double wall_s = 0;      ///< since 1970: when it was made; 0: not known
+    double improved_s = -1; ///< as elapsed_s: when `best` last got better; negative: not in this execution
 };
 
 [[nodiscard]] std::string progress_text(ProgressRecord const& record);

@@ -34,7 +34,7 @@ public:
           std::int64_t now_ns);
 
     void start(std::int64_t now_ns);
-    void on_message(base::Rank from, Message const& message, std::int64_t now_ns);
+    void on_message(base::Rank from, Message message, std::int64_t now_ns);
     void tick(std::int64_t now_ns);
     [[nodiscard]] std::int64_t next_wake_ns() const;
     /// Messages for other ranks, numbered in the order of sending.
@@ -43,6 +43,8 @@ public:
     /// The hub above all; null on other ranks than 0.
     [[nodiscard]] Hub* top() { return top_; }
     [[nodiscard]] Link& worker() { return *worker_; }
+    /// When the rank above was heard last: a group's master is its own worker's master, and depends on rank 0.
+    [[nodiscard]] std::int64_t heard_ns() const { return uplink_ ? uplink_->heard_ns() : worker_->heard_ns(); }
     /// This rank's worker, and its group if it leads one, have sent their last commits.
     [[nodiscard]] bool has_stopped() const { return worker_->has_stopped() && (!uplink_ || uplink_->has_stopped()); }
     /// Says what this rank cost; a leader passes on the sum of its group when it is complete.
@@ -52,7 +54,7 @@ public:
 
 private:
     void deliver(std::int64_t now_ns);
-    void dispatch(base::Rank from, Message const& message, std::int64_t now_ns);
+    void dispatch(base::Rank from, Message message, std::int64_t now_ns);
 
     base::Rank self_;
     std::unique_ptr<Hub> hub_;     ///< of the ranks that report to this one

@@ -2,7 +2,9 @@
 
 #include "espalier/base/bytes.hpp"
 #include "espalier/base/ids.hpp"
+#include "espalier/base/units.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +36,9 @@ public:
     /// The next message if one has arrived. Messages of one sender keep their order.
     [[nodiscard]] virtual std::optional<Incoming> receive() = 0;
 
-    /// Collective: everybody is well and has said everything.
-    virtual void finish() = 0;
+    /// Collective: everybody is well and has said everything. Ends this process, on rank 0 all of them, with this code
+    /// if somebody does not come: a rank may die at the very end.
+    virtual void finish(int exit_code) = 0;
     /// Ends all ranks, dead ones or not, with this code. Not collective.
     [[noreturn]] virtual void abort(int exit_code) = 0;
 };
@@ -47,7 +50,10 @@ public:
 [[nodiscard]] std::vector<std::unique_ptr<Communicator>> make_in_process(int ranks);
 /// MPI if this process was started by an MPI launcher, else alone. Throws InputError if the launcher started several
 /// processes that cannot find each other. Collective.
-[[nodiscard]] std::unique_ptr<Communicator> make_communicator();
+///
+/// With MPI this process has a deadline, `patience()` from now, until its search has begun: for rank 0 when it first
+/// looks for messages, for the others when the first one has come. Past it the process says so and ends with code 1.
+[[nodiscard]] std::unique_ptr<Communicator> make_communicator(std::function<base::Nanoseconds()> const& patience);
 
 /// `MPICH 4.0.2`: built against, and running.
 struct MpiVersion {

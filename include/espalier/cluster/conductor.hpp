@@ -3,6 +3,8 @@
 #include "espalier/cluster/agent.hpp"
 #include "espalier/search/any_problem.hpp"
 
+#include <atomic>
+#include <future>
 #include <unordered_set>
 
 namespace espalier::cluster {
@@ -18,11 +20,13 @@ struct Limits {
 struct RunState {
     search::Counts counts;
     std::vector<search::ResultRecord> results; ///< each key once, in the order of arrival
-    std::vector<search::EmitMark> emit_marks;  ///< of this stage, one a rank
+    std::vector<search::EmitMark> emit_marks;  ///< of this stage; one a rank, unless it lost work in between
     std::vector<search::EmitRecord> emits;     ///< of this stage, where there are no shards
     int stage = 0;
     double incumbent = search::no_incumbent;
-    double cpu_seconds = 0; ///< of this execution
+    search::ClassCosts classes{}; ///< the same by class; follows from the results, so that no checkpoint holds it
+    double cpu_seconds = 0;       ///< of this execution
+    double earlier_seconds = 0;   ///< run time of the executions before it
     search::PackedNodes open;
 };
 
@@ -35,6 +39,19 @@ public:
     /// New results or counts, not durable; called about once a second.
     virtual void note(RunState const&) {}
     [[nodiscard]] virtual std::vector<search::EmitRecord> emitted(std::vector<search::EmitMark> const&) { return {}; }
+    /// Writes down, durably, where the records of a finished stage are, for those who join them by buckets. Returns
+    /// the number of that list. Throws SystemError.
+    virtual int list_records(RunState const& state) {
+        memory_.put(state.stage, state.emits);
+        return 0;
+    }
+    [[nodiscard]] virtual search::RecordSource const& records() const { return memory_; }
+    /// What is known to be measured here: what is stored, and what this process has measured since.
+    [[nodiscard]] search::MeasuredRecords& measured() { return measured_; }
+
+private:
+    search::MemoryRecords memory_;
+    search::MeasuredRecords measured_;
 };
 
 /// Rank 0's judgement: starts the run, takes checkpoints, moves from stage to stage, and decides when and why it ends.
@@ -44,8 +61,13 @@ public:
         ClusterOptions cluster;
         Limits limits;
         std::size_t workers = 1; ///< threads of all ranks, for the cut of static policies
+        /// How roots are made and cut: beside the caller, which goes on renewing leases, or at once in virtual time.
+        std::launch feeding = std::launch::deferred;
     };
     Conductor(search::AnyProblem const& problem, Hub& top, Journal& journal, Options options);
+    ~Conductor() { gives_up_feeding_ = true; }
+    Conductor(Conductor const&) = delete;
+    Conductor& operator=(Conductor const&) = delete;
 
     /// Starts from the problem's roots, or goes on from a checkpoint.
     void start(std::int64_t now_ns);
@@ -63,15 +85,22 @@ public:
 private:
     enum class Phase { running, stopping, finished };
 
-    void feed(search::PackedNodes nodes);
+    template <class MakeRoots>
+    void feed(MakeRoots make_roots);
+    [[nodiscard]] search::Seeding seed(search::PackedNodes roots) const;
+    [[nodiscard]] bool take_roots();
+    void start_stage();
     void absorb(search::Harvest harvest);
+    void absorb(search::EmitMark const& mark);
+    [[nodiscard]] bool is_beaten(search::ResultRecord const& result) const;
     void check_limits(std::int64_t now_ns);
     void check_completion();
     void check_checkpoint(std::int64_t now_ns);
     void save();
     void stop(search::StopReason reason);
     void finish();
-    [[nodiscard]] search::PackedNodes next_stage();
+    [[nodiscard]] search::PackedNodes next_roots(base::StopToken stop) const;
+    [[nodiscard]] std::vector<search::EmitGroup> emitted(base::StopToken stop) const;
 
     search::AnyProblem const& problem_;
     Hub& top_;
@@ -87,9 +116,10 @@ private:
     std::int64_t absorbed_ns_ = 0;
     bool is_checkpoint_due_ = false;
     bool is_checkpointing_ = false;
+    bool awaits_stage_ = false; ///< the roots to come are those of the next stage
+    bool lacks_roots_ = false;  ///< the run was stopped before they were made: the next execution makes them
+    std::atomic<bool> gives_up_feeding_{false};
+    std::future<search::Seeding> awaited_; ///< roots that are being made; destroyed first, because it uses the rest
 };
-
-/// Records joined by key: groups in the order of keys, values sorted, each once.
-[[nodiscard]] std::vector<search::EmitGroup> join_by_key(std::vector<search::EmitRecord> records);
 
 } // namespace espalier::cluster

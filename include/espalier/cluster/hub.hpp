@@ -39,14 +39,14 @@ public:
     Hub(search::ProblemInfo info, Options options, std::int64_t now_ns);
 
     /// Takes the news; tick acts on them, once for all that have come.
-    void on_message(base::Rank from, Message const& message, std::int64_t now_ns);
+    void on_message(base::Rank from, Message message, std::int64_t now_ns);
     void tick(std::int64_t now_ns);
     /// When tick has something to do at the latest.
     [[nodiscard]] std::int64_t next_wake_ns() const { return std::min(next_check_ns_, next_ask_ns_); }
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
 
     /// search::Pool, as the hub above sees it.
-    void add(search::PackedNodes const& nodes) override;
+    void add(search::PackedNodes nodes) override;
     [[nodiscard]] search::PoolStatus status() const override;
     [[nodiscard]] search::Harvest harvest(std::size_t most) override;
     void prepare_to_give() override;
@@ -56,7 +56,15 @@ public:
     void drop_all() override;
     [[nodiscard]] double incumbent() const override { return incumbent_; }
     void offer_incumbent(double cost) override;
+    [[nodiscard]] search::ClassCosts class_costs() const override { return classes_; }
+    void offer_class_costs(search::ClassCosts const& costs) override { lower(classes_, costs); }
 
+    /// Results are stamped with the time since then. Only the top hub is told: it is the master that has them first.
+    void count_run_time_from(std::int64_t zero_ns) { zero_ns_ = zero_ns; }
+    /// Since then, as of the last message or tick.
+    [[nodiscard]] double run_seconds() const {
+        return 1e-9 * static_cast<double>(std::max<std::int64_t>(0, now_ns_ - zero_ns_));
+    }
     /// What was committed since the last call, without the unfinished nodes.
     [[nodiscard]] search::Harvest take_done();
     [[nodiscard]] search::PackedNodes open_nodes() const;
@@ -71,8 +79,8 @@ public:
     /// Asks every member to commit and stop; is_stopped() when all have, or are lost.
     void order_stop();
     [[nodiscard]] bool is_stopped() const;
-    /// Sum of the farewells so far; is_deserted() when no more will come.
-    [[nodiscard]] Farewell const& farewells() const { return farewells_; }
+    /// Sum of the farewells so far, with the CPU time that lost members had told; is_deserted() when no more will come.
+    [[nodiscard]] Farewell farewells() const;
     [[nodiscard]] bool is_deserted() const;
 
     [[nodiscard]] std::size_t queued() const { return queue_.size(); }
@@ -114,7 +122,7 @@ private:
 
     void receive(Member& member, Hello const& hello, std::int64_t now_ns);
     void receive(Member& member, Pulse const& pulse, std::int64_t now_ns);
-    void receive(Member& member, Commit const& commit, std::int64_t now_ns);
+    void receive(Member& member, Commit&& commit, std::int64_t now_ns);
     void receive(Member& member, Farewell const& farewell, std::int64_t now_ns);
     void receive(Member&, Welcome const&, std::int64_t) {}
     void receive(Member&, Batch const&, std::int64_t) {}
@@ -135,6 +143,7 @@ private:
     [[nodiscard]] static std::uint64_t wealth(Member const& member);
     [[nodiscard]] std::size_t without(std::vector<Member*> const& hungry) const;
     [[nodiscard]] std::size_t portion(Member const& member, std::int64_t now_ns) const;
+    [[nodiscard]] std::size_t large_portions() const;
     void send_batch(Member& member, std::size_t size, std::int64_t now_ns);
     void send(Member& member, Body body, std::int64_t now_ns);
     [[nodiscard]] Order order(Member const& member, OrderKind kind) const;
@@ -150,6 +159,7 @@ private:
     search::Harvest done_;                      ///< since take_done
     Farewell farewells_{.ranks = 0};
     double incumbent_ = search::no_incumbent;
+    search::ClassCosts classes_;
     std::uint64_t total_nodes_ = 0;
     std::uint64_t total_results_ = 0;
     std::size_t hungry_ = 0;
@@ -160,6 +170,7 @@ private:
     search::StopReason asked_to_stop_ = search::StopReason::complete;
     std::string error_;
     std::int64_t now_ns_ = 0;
+    std::int64_t zero_ns_ = 0; ///< where run time begins
     std::int64_t next_check_ns_ = 0;
     std::int64_t next_ask_ns_ = never; ///< when a member that declined may be asked again, while somebody waits
     std::vector<Outgoing> outgoing_;

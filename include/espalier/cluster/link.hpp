@@ -25,14 +25,15 @@ public:
         std::int64_t budget_ns = 200'000'000;   ///< until the hub says otherwise
         std::int64_t lease_ns = 10'000'000'000; ///< is never silent for longer than a quarter of it
     };
+    static constexpr std::uint64_t most_emits = 1u << 16; ///< wait for a commit in memory; more are written before it
     /// Takes emitted records to the rank's shard and returns how many are there now; without one they travel inline.
-    using EmitSink = std::function<std::uint64_t(std::vector<search::EmitRecord> const&)>;
+    using EmitSink = std::function<std::uint64_t(std::vector<search::EmitRecord>)>;
 
     Link(search::Pool& pool, Options options, EmitSink emit_sink = {});
 
     /// Says hello.
     void start(std::int64_t now_ns);
-    void on_message(Message const& message, std::int64_t now_ns);
+    void on_message(Message message, std::int64_t now_ns);
     void tick(std::int64_t now_ns);
     [[nodiscard]] std::int64_t next_wake_ns() const;
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
@@ -52,7 +53,7 @@ public:
 
 private:
     void receive(Welcome const& welcome, std::int64_t now_ns);
-    void receive(Batch const& batch, std::int64_t now_ns);
+    void receive(Batch&& batch, std::int64_t now_ns);
     void receive(Order const& order, std::int64_t now_ns);
     template <class Other>
     void receive(Other const&, std::int64_t) {}
@@ -68,6 +69,7 @@ private:
     [[nodiscard]] bool is_recovered(search::PoolStatus const& status, std::int64_t now_ns) const;
     void remember(Pulse const& told);
     void send_pulse(search::PoolStatus const& status, bool has_declined, std::int64_t now_ns);
+    void write_emits(std::vector<search::EmitRecord> records);
     void commit(std::size_t give, std::int64_t now_ns);
     void send(Body body);
 
@@ -83,6 +85,9 @@ private:
     std::int64_t heard_ns_ = 0;
     std::uint64_t committed_nodes_ = 0; ///< PoolStatus::nodes at the last commit
     std::uint64_t committed_results_ = 0;
+    std::uint64_t emitted_ = 0;         ///< records in this rank's shard
+    std::uint64_t marked_ = 0;          ///< of these: those that a commit spoke of, or that somebody else emits again
+    std::size_t kept_ = 0;              ///< subtrees in the last commit
     Hunger told_hunger_ = Hunger::none; ///< since the last batch
     std::int64_t fed_ns_ = 0;           ///< when it came
     std::int64_t patient_until_ns_ = 0; ///< hunger is not told before; 0: there is none to tell

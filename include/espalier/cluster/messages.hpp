@@ -15,13 +15,14 @@
 ///     hub -> member:  Welcome, Batch, Order
 namespace espalier::cluster {
 
-inline constexpr std::uint8_t message_version = 1;
+inline constexpr std::uint8_t message_version = 2;
 
 /// In every message.
 struct Header {
     std::uint8_t level = 0;     ///< 0: between a worker and its hub; 1: between a group's hub and the top one
     std::uint64_t sequence = 0; ///< of the sender, for the trace
     double incumbent = search::no_incumbent;
+    search::ClassCosts classes{}; ///< incumbents by class; takes no byte where there are none
 
     bool operator==(Header const&) const = default;
 };

@@ -2,9 +2,11 @@
 
 #include "espalier/cluster/conductor.hpp"
 #include "espalier/store/checkpoint.hpp"
+#include "espalier/store/records.hpp"
 #include "espalier/store/run_folder.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace espalier::cluster {
 
@@ -16,19 +18,25 @@ public:
     /// one.
     RunJournal(store::RunFolder folder, store::RunRecord record);
 
-    /// What an earlier execution left to do; nothing in a new run. Throws InputError if no checkpoint can be read.
-    [[nodiscard]] std::optional<RunState> resumed() const;
+    /// What an earlier execution left to do; null in a new run, or when it was taken.
+    [[nodiscard]] RunState const* resumed() const { return resumed_ ? &*resumed_ : nullptr; }
+    /// The same, once: millions of open subtrees are moved, not copied.
+    [[nodiscard]] std::optional<RunState> take_resumed() { return std::exchange(resumed_, std::nullopt); }
 
     void save(RunState const& state) override;
     void note(RunState const& state) override;
+    int list_records(RunState const& state) override;
+    [[nodiscard]] search::RecordSource const& records() const override { return records_; }
     [[nodiscard]] std::vector<search::EmitRecord> emitted(std::vector<search::EmitMark> const& marks) override;
 
-    void add_progress(base::ProgressRecord const& record) { record_.progress.push_back(record); }
+    /// The last record is always the newest, for whoever looks at a live run; those before it are a tenth of the time
+    /// apart, so that a long run keeps few.
+    void add_progress(base::ProgressRecord record);
     /// This execution, to be filled in while it goes on.
     [[nodiscard]] store::Execution& execution() { return record_.executions.back(); }
     [[nodiscard]] store::RunRecord& record() { return record_; }
     [[nodiscard]] store::RunFolder const& folder() const { return folder_; }
-    /// Seconds and CPU seconds of earlier executions, up to the checkpoint they left.
+    /// Seconds and CPU seconds of earlier executions; of killed ones up to the checkpoint they left.
     [[nodiscard]] double earlier_seconds() const { return earlier_seconds_; }
     [[nodiscard]] double earlier_cpu_seconds() const { return earlier_cpu_seconds_; }
     /// CPU seconds spent in writing.
@@ -42,6 +50,9 @@ private:
 
     store::RunFolder folder_;
     store::RunRecord record_;
+    store::RunWriter writer_;
+    store::ListedRecords records_;
+    std::uint64_t checkpoints_ = 0; ///< number of the last one
     std::optional<RunState> resumed_;
     int older_stage_ = 0;
     std::vector<store::EmitExtent> older_emits_; ///< of earlier executions, in older_stage_
@@ -49,6 +60,7 @@ private:
     double earlier_cpu_seconds_ = 0;
     std::int64_t started_ns_;
     std::int64_t written_ns_ = 0;
+    std::int64_t writing_ns_ = 0; ///< how long the last time took
     std::int64_t store_cpu_ns_ = 0;
     bool has_failed_ = false;
 };

@@ -28,7 +28,7 @@ struct Outcome {
     search::Counts counts; ///< totals of the run
     std::uint64_t results = 0;
     double seconds = 0;
-    double cpu_seconds = 0;   ///< of all ranks that said farewell, from process start
+    double cpu_seconds = 0;   ///< of all ranks, from process start; of lost ones as far as they had told
     double total_seconds = 0; ///< with earlier executions
     double total_cpu_seconds = 0;
     search::PhaseTimes phases;

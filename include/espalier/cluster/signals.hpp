@@ -2,8 +2,9 @@
 
 namespace espalier::cluster {
 
-/// Watches SIGTERM and SIGINT (checkpoint and stop) and SIGUSR1 (checkpoint) while it lives. Handlers only set flags.
-/// One at a time.
+/// Watches SIGTERM and SIGINT (checkpoint and stop) and SIGUSR1 (checkpoint) while it lives. Handlers only set flags,
+/// but a second SIGTERM or SIGINT at least 2 s after the first ends the process at once, whatever it does (exit code
+/// 128 + signal). One at a time.
 class SignalWatch {
 public:
     SignalWatch();

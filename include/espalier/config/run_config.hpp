@@ -1,26 +1,17 @@
 #pragma once
 
+#include "espalier/base/policy.hpp"
 #include "espalier/base/units.hpp"
-#include "espalier/config/mugraph_config.hpp"
-#include "espalier/config/placement_config.hpp"
-#include "espalier/config/uts_config.hpp"
+#include "espalier/config/memory_limit.hpp"
+#include "espalier/config/problem_section.hpp"
 
 #include <cstdint>
 #include <string>
-#include <variant>
 
 /// Plain values of an experiment. Defaults are those of the described table (src/config/schema.cpp), which is tested.
 namespace espalier::config {
 
 using base::Nanoseconds;
-
-/// `80%` of the memory that the rank may use, or a fixed size.
-struct MemoryLimit {
-    double fraction = 0.8; ///< used if `bytes` is 0
-    std::uint64_t bytes = 0;
-
-    bool operator==(MemoryLimit const&) const = default;
-};
 
 struct SearchConfig {
     std::int32_t threads = 0;      ///< working threads a rank; 0 = `auto`: cores of the rank / ranks on its host
@@ -47,7 +38,7 @@ struct VerifyConfig {
     bool operator==(VerifyConfig const&) const = default;
 };
 
-enum class Policy { fixed, omp_dynamic, hybrid }; ///< in YAML: static, omp-dynamic, hybrid
+using base::Policy;
 
 struct ClusterConfig {
     Policy policy = Policy::hybrid;
@@ -55,7 +46,8 @@ struct ClusterConfig {
     Nanoseconds commit{10'000'000'000};
     Nanoseconds lease{10'000'000'000};
     Nanoseconds checkpoint{300'000'000'000};
-    std::int32_t group = 200; ///< ranks a group master serves
+    std::int32_t group = 200;           ///< ranks a group master serves
+    Nanoseconds start{300'000'000'000}; ///< for which ranks wait for each other at the start and at the end
     std::int32_t static_depth =
         0; ///< policy static and omp-dynamic; 0 = `auto`: the first depth with 8 subtrees a thread
 
@@ -74,9 +66,6 @@ struct ResultsConfig {
 
     bool operator==(ResultsConfig const&) const = default;
 };
-
-/// One alternative a problem; `kind` in YAML selects it.
-using ProblemConfig = std::variant<UtsConfig, MugraphConfig, PlacementConfig>;
 
 struct RunConfig {
     ProblemConfig problem;

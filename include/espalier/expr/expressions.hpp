@@ -33,7 +33,7 @@ struct Origin {
     int leaf = 0;
     ExprId a, b;
     program::Word size;                 ///< of sum and call
-    program::Function function{};       ///< of call
+    program::OpCode function{};         ///< of call
     std::vector<ExprId> arguments = {}; ///< of call
 };
 
@@ -82,22 +82,22 @@ public:
         return known ? ExprId{*known} : build_sum(number, a);
     }
     /// One argument or more. The exponential and the root have their laws if they have one argument and unit size.
-    [[nodiscard]] ExprId call(program::Function function, program::Word const& size,
+    [[nodiscard]] ExprId call(program::OpCode function, program::Word const& size,
                               std::span<ExprId const> arguments) override;
 
     /// Fixes what is searched for. From now on what has more monomials than every expression of the closure is too
     /// large. May be called again. Throws InputError if a target is too large.
     void set_targets(std::span<ExprId const> targets);
     /// The targets, what they divide by, and the arguments of their functions, and so on down.
-    [[nodiscard]] std::span<ExprId const> closure() const { return closure_; }
     /// Whether a function stands anywhere in the targets. One that does not never helps: atoms do not disappear.
-    [[nodiscard]] bool occurs(program::Function function) const;
+    [[nodiscard]] bool occurs(program::OpCode function) const;
     /// The largest number in an expression of the closure.
     [[nodiscard]] std::size_t max_monomials() const;
 
     static constexpr std::uint32_t no_split = 0; ///< the number of the empty pattern
     /// Equal patterns have equal numbers.
     [[nodiscard]] std::uint32_t pattern(Pattern const& pattern);
+    [[nodiscard]] Pattern const& pattern_of(std::uint32_t number) const { return patterns_[number]; }
 
     /// Unknown only if the limit of work was reached, which no expression of a search has come near.
     enum class Answer : std::uint8_t { no, yes, unknown };
@@ -109,10 +109,9 @@ public:
         return decide(e, pattern);
     }
 
-    [[nodiscard]] std::size_t size() const;                          ///< distinct expressions, also inner ones
-    [[nodiscard]] std::size_t monomials(ExprId e) const;             ///< of one expression
-    [[nodiscard]] std::uint64_t decided() const { return decided_; } ///< answers that no memo had
-    [[nodiscard]] std::size_t memory_bytes() const;                  ///< about
+    [[nodiscard]] std::size_t size() const;              ///< distinct expressions, also inner ones
+    [[nodiscard]] std::size_t monomials(ExprId e) const; ///< of one expression
+    [[nodiscard]] std::size_t memory_bytes() const;      ///< about
     /// Readable, with the same order of terms whatever was built before: `sum(K, x0*x1)/rms(K, x0)`.
     [[nodiscard]] std::string text(ExprId e, std::span<std::string const> symbol_names = {}) const;
     /// None for an inner expression that nobody asked for, and for too_large.
@@ -127,7 +126,7 @@ private:
     ExprId build_mul(ExprId a, ExprId b);
     ExprId build_div(ExprId a, ExprId b);
     ExprId build_sum(std::uint32_t size, ExprId a);
-    [[nodiscard]] std::uint32_t number_of(program::Function function, program::Word const& size,
+    [[nodiscard]] std::uint32_t number_of(program::OpCode function, program::Word const& size,
                                           std::span<ExprId const> arguments);
     void forget_answers();
     Answer decide(ExprId e, std::uint32_t pattern);
@@ -138,7 +137,6 @@ private:
     std::vector<std::uint8_t> any_pattern_;          ///< answers in which no pattern had a say
     std::vector<Pattern> patterns_;
     std::vector<ExprId> closure_;
-    std::uint64_t decided_ = 0;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/program/op_code.hpp"
 #include "espalier/program/word.hpp"
 
 #include <compare>
@@ -14,10 +15,12 @@ struct ExprId {
     auto operator<=>(ExprId const&) const = default;
 };
 
-/// Functions that abstract expressions do not look into. `root` is the square root, which multiplies:
-/// sqrt(x) sqrt(y) = sqrt(x y); `exponential` turns products into sums. The others have no laws.
-enum class Function : std::uint8_t { exponential, root, silu, gelu, relu, clamp, pow, rms, deviation };
-inline constexpr int function_count = 9;
+/// What a function that abstract expressions do not look into is called; it goes by the op that it comes from. sqrt
+/// multiplies: sqrt(x) sqrt(y) = sqrt(x y); exp turns products into sums. The others have no laws. That of a layer norm
+/// is what it divides by.
+[[nodiscard]] constexpr std::string_view function_name(OpCode function) {
+    return function == OpCode::layer_norm ? "deviation" : name(function);
+}
 
 /// What the op table needs to say which abstract expression an op gives. Abstract expressions forget indices.
 class ExpressionBuilder {
@@ -30,7 +33,7 @@ public:
     [[nodiscard]] virtual ExprId div(ExprId a, ExprId b) = 0;
     [[nodiscard]] virtual ExprId sum(Word const& size, ExprId a) = 0;
     /// `size` is part of the function's name, as in rms over 64 elements; the unit word if it has none.
-    [[nodiscard]] virtual ExprId call(Function function, Word const& size, std::span<ExprId const> arguments) = 0;
+    [[nodiscard]] virtual ExprId call(OpCode function, Word const& size, std::span<ExprId const> arguments) = 0;
 };
 
 /// Leaves from here on are constants: -1, and 1/n of a mean, which has the size beside it.

@@ -3,7 +3,10 @@
 #include "espalier/field/scalar.hpp"
 #include "espalier/program/attributes.hpp"
 #include "espalier/program/expression_builder.hpp"
+#include "espalier/program/op_code.hpp"
+#include "espalier/program/real.hpp"
 #include "espalier/program/shape.hpp"
+#include "espalier/program/sign.hpp"
 
 #include <array>
 #include <cstdint>
@@ -13,37 +16,8 @@
 
 namespace espalier::program {
 
-/// Where an op may stand.
-enum class Level : std::uint8_t { kernel, block, thread };
-inline constexpr std::array<std::string_view, 3> level_names{"kernel", "block", "thread"};
-
-enum class OpCode : std::uint8_t {
-    matmul,
-    concat_matmul, ///< (a, b, c, d): [a b] [c; d] = a c + b d
-    exp,
-    square,
-    sqrt,
-    silu,
-    gelu,
-    relu,
-    clamp,
-    add,
-    sub,
-    mul,
-    div,
-    pow,
-    sum,        ///< over `axis`, which stays with size 1
-    sum_to,     ///< over `axis` down to `size`: out[j] = sum over i of in[i * size + j]
-    rms,        ///< root of the mean square over `axis`
-    rms_norm,   ///< x / rms(x) along `axis`
-    layer_norm, ///< (x - mean) / deviation along `axis`
-    accumulate, ///< the sum over the for-loop; the others also reduce along `axis`
-    accumulate_sum,
-    accumulate_sum_to,
-    accumulate_rms,
-    graph, ///< defined by a graph of the next level
-};
-inline constexpr int op_count = 24;
+/// Operands of an op of the table; a graph may have more.
+inline constexpr int max_inputs = 4;
 
 /// How an op reads its operands: evaluators, proofs and costs know these few ways, never single ops.
 enum class Access : std::uint8_t {
@@ -68,7 +42,7 @@ enum class Norm : std::uint8_t { none, rms, layer };
 struct FieldRule {
     Access access = Access::pointwise;
     field::Scalar scalar = field::Scalar::add; ///< pointwise
-    std::uint32_t tag = 0;                     ///< of a random function: the number of its Function
+    std::uint32_t tag = 0;                     ///< of a random function: its number
     Reduction reduction{};
     Norm norm = Norm::none;
     int terms = 0; ///< contraction: in[t] in[t + terms], summed over t
@@ -86,12 +60,30 @@ struct RuleInput {
 template <class D>
 using ShapeRule = std::optional<Dims<D>> (*)(RuleInput<D> const&);
 using ExpressionRule = ExprId (*)(ExpressionBuilder&, std::span<ExprId const>, RuleInput<Word> const&);
-/// Floating-point operations for the given shapes.
-using FlopRule = double (*)(RuleInput<std::int64_t> const&, Shape const& out);
+struct Meaning;
+struct OpInfo;
+/// What the op computes, for the given shapes: see meaning.hpp.
+using MeaningRule = Meaning (*)(OpInfo const&, RuleInput<std::int64_t> const&, Shape const& out);
+
+/// In floating point, with a bound on rounding; `b` is not looked at by ops of one operand.
+using RealRule = Real (*)(Real a, Real b, Attributes const&);
+/// What is known of the value of a function that has no laws, by the signs of its arguments.
+using SignRule = Sign (*)(std::span<Sign const> arguments, Attributes const&);
+/// For which arguments a function without laws is defined. (div and sqrt, which have laws, are looked at as such.)
+enum class Domain : std::uint8_t { everywhere, positive_first };
+
+/// Which spaces offer an op where their lists are automatic. Whether it then stands before, in or after a loop follows
+/// from its access; an op with bounds or a size gets those of the program.
+enum class Offer : std::uint8_t {
+    always,
+    if_used,                ///< by the program that is searched
+    if_used_in_full_blocks, ///< the same, but in the blocks of the full space only
+    in_full_blocks,         ///< there, and in what a setting of Mirage's adds
+};
 
 /// One operator. ONE table; a new operator is one row and what the row names.
 struct OpInfo {
-    OpCode code{};
+    OpCode code = OpCode::graph;
     std::string_view name;
     int inputs = 1;  ///< arity; graph: any
     int outputs = 1; ///< graph: any
@@ -101,7 +93,12 @@ struct OpInfo {
     ShapeRule<std::int64_t> shape = nullptr;
     ShapeRule<Word> symbolic_shape = nullptr;
     ExpressionRule expression = nullptr;
-    FlopRule flops = nullptr;
+    MeaningRule meaning = nullptr;
+    double flops = 1;        ///< pointwise, unless it is a function: of one value
+    RealRule real = nullptr; ///< pointwise
+    SignRule sign = nullptr; ///< of a function
+    Domain domain = Domain::everywhere;
+    Offer offer = Offer::always;
     std::span<AttributeName const> attributes{};
     std::string_view needs; ///< in words, for messages: what operands must be like
 };
@@ -119,6 +116,12 @@ template <class D>
     return static_cast<int>(front);
 }
 [[nodiscard]] constexpr bool is_pointwise(OpInfo const& op) { return op.field.access == Access::pointwise; }
+/// A function of single values that a special unit computes: exp, sqrt and those without laws.
+[[nodiscard]] constexpr bool is_function(OpInfo const& op) {
+    using field::Scalar;
+    auto const scalar = op.field.scalar;
+    return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::sqrt || scalar == Scalar::function);
+}
 [[nodiscard]] constexpr bool is_accumulator(OpInfo const& op) { return op.field.access == Access::accumulate; }
 
 } // namespace espalier::program

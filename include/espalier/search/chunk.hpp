@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/base/contract.hpp"
+#include "espalier/search/incumbents.hpp"
 #include "espalier/search/problem.hpp"
 
 #include <algorithm>
@@ -9,12 +10,19 @@
 
 namespace espalier::search {
 
-/// The problem's own info plus what the engine adds: the reason `bound` of branch and bound, which comes last.
+/// The problem's own info plus what the engine adds: the reasons of visited states and, last, of branch and
+/// bound, and the counter `emitted` of buckets.
 template <SearchProblem P>
 [[nodiscard]] ProblemInfo engine_info(P const& problem) {
     ProblemInfo info = problem.info();
     info.has_bound = Bounded<P>;
+    info.has_classes = Classed<P>;
     info.has_priority = Prioritized<P>;
+    info.has_buckets = Bucketed<P>;
+    if constexpr (Bucketed<P>) info.counters.push_back({"emitted", CounterKind::sum});
+    info.has_measure = Measures<P>;
+    info.has_visited = Remembers<P>;
+    if constexpr (Remembers<P>) info.reasons.emplace_back("visited (counts vary)");
     if constexpr (Bounded<P>) info.reasons.emplace_back("bound");
     return info;
 }
@@ -29,14 +37,18 @@ class Chunk {
 public:
     using Node = typename P::Node;
 
-    Chunk(P const& problem, ProblemInfo const& info)
-        : notes(info), problem_(&problem), funnel_(info.reasons.size(), 0) {}
+    Chunk(P const& problem, ProblemInfo const& info, base::StopToken stop = {}, RecordSource const* records = nullptr,
+          VisitedTable const* visited = nullptr)
+        : notes(info, stop, records), problem_(&problem), visited_(visited), funnel_(info.reasons.size(), 0) {}
 
-    /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now. Returns what
-    /// became of it.
+    /// Visits one node: bounds it, assesses it and pushes its children. `incumbent` as it is known now, of the node's
+    /// class if the problem has classes. Returns what became of it.
     std::size_t visit(Node const& node, typename P::Workspace& workspace, double incumbent) {
         if constexpr (Bounded<P>) {
             if (problem_->bound(node) > incumbent) return count_prune(funnel_.size() - 1);
+        }
+        if constexpr (Remembers<P>) {
+            if (is_visited(problem_->state(node))) return count_prune(funnel_.size() - (Bounded<P> ? 2 : 1));
         }
         auto const assessment = problem_->assess(node, workspace);
         if (assessment.action == Assessment::Action::expand) return expand(node, workspace);
@@ -46,6 +58,7 @@ public:
     }
     std::size_t expand(Node const& node, typename P::Workspace& workspace) {
         ++nodes_;
+        remember(node);
         if constexpr (Prioritized<P>) {
             Children<Node> children(children_);
             problem_->expand(node, workspace, children);
@@ -64,23 +77,37 @@ public:
         ++prunes_;
         return first_prune_outcome + reason;
     }
-    /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found. Returns the
-    /// smallest cost among the new results.
-    double judge(std::span<Node const> batch, typename P::Workspace& workspace) {
-        double best = no_incumbent;
+    /// Verifies a batch and keeps what comes of it. A candidate is counted here, not when it was found.
+    void judge(std::span<Node const> batch, typename P::Workspace& workspace) {
         if constexpr (Verifies<P>) {
             auto const outcomes = problem_->verify(batch, workspace);
             ESP_ASSERT(outcomes.size() == batch.size());
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 if (outcomes[i].result) results.push_back(problem_->record(*outcomes[i].result));
-                if (outcomes[i].result) best = std::min(best, results.back().cost);
                 if (outcomes[i].expands)
                     expand(batch[i], workspace);
-                else if (outcomes[i].result)
-                    ++nodes_;
                 else
-                    count_prune(outcomes[i].reason.value);
+                    finish(batch[i], outcomes[i]);
             }
+        }
+    }
+    /// Some result is neither measured nor stored.
+    [[nodiscard]] bool needs_measuring(MeasuredRecords const& known) const {
+        return std::ranges::any_of(results, [&](auto const& result) { return !known.find(result.key); });
+    }
+    /// Puts what was measured, now or earlier, in the place of what was estimated.
+    void measure(MeasuredRecords& known, typename P::Workspace& workspace) requires Measures<P> {
+        for (auto& result : results) {
+            if (!known.find(result.key)) known.add(problem_->measure(result, workspace));
+            result = *known.find(result.key);
+        }
+    }
+    /// The smallest costs among the results.
+    [[nodiscard]] Incumbents best() const {
+        Incumbents best;
+        for (auto const& result : results) {
+            best.best = std::min(best.best, result.cost);
+            if constexpr (Classed<P>) lower(best.classes, {problem_->class_of(result), result.cost});
         }
         return best;
     }
@@ -99,6 +126,8 @@ public:
     [[nodiscard]] std::uint64_t nodes() const { return nodes_; }
     [[nodiscard]] std::uint64_t prunes() const { return prunes_; }
 
+    /// States of nodes that were finished here; others may know them when the chunk is settled.
+    [[nodiscard]] std::vector<State> take_states() { return fresh_.take(); }
     /// Adds the counts to `total` and starts again from zero.
     void move_counts_to(Counts& total, ProblemInfo const& info) {
         total.nodes += nodes_;
@@ -114,9 +143,11 @@ public:
     void discard() {
         reset_counts();
         stack_.clear();
+        children_.clear();
         candidates.clear();
         results.clear();
         notes.emits().clear();
+        fresh_.clear();
     }
 
     Notes notes;
@@ -127,6 +158,20 @@ private:
     auto later() const requires Prioritized<P> {
         return [this](Node const& a, Node const& b) { return problem_->priority(a) > problem_->priority(b); };
     }
+    template <class Outcome>
+    void finish(Node const& node, Outcome const& outcome) {
+        remember(node);
+        if (outcome.result)
+            ++nodes_;
+        else
+            count_prune(outcome.reason.value);
+    }
+    void remember([[maybe_unused]] Node const& node) {
+        if constexpr (Remembers<P>) fresh_.add(problem_->state(node));
+    }
+    [[nodiscard]] bool is_visited(State const& state) const {
+        return fresh_.has(state) || (visited_ != nullptr && visited_->has(state));
+    }
     void reset_counts() {
         nodes_ = prunes_ = 0;
         std::fill(funnel_.begin(), funnel_.end(), 0);
@@ -134,6 +179,8 @@ private:
     }
 
     P const* problem_;
+    VisitedTable const* visited_;
+    FreshStates fresh_;
     std::uint64_t nodes_ = 0;
     std::uint64_t prunes_ = 0;
     std::vector<std::uint64_t> funnel_;

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "espalier/search/types.hpp"
+#include "espalier/search/incumbents.hpp"
+#include "espalier/search/measured.hpp"
+#include "espalier/search/records.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -20,14 +22,17 @@ struct PoolStatus {
     int idle_threads = 0;
     int lost_ranks = 0; ///< of a group
     double incumbent = no_incumbent;
-    double cpu_seconds = 0; ///< of a group, as far as its members have said
-    bool is_dry = true;     ///< nothing is unfinished
+    double cpu_seconds = 0;  ///< of a group, as far as its members have said
+    std::uint64_t emits = 0; ///< records since the last harvest or take_emits
+    bool is_dry = true;      ///< nothing is unfinished
 };
 
-/// How many records of a rank's emit shard count. Emitted records are a set, so more than these do no harm.
+/// Which records of a rank's emit shard count: those from `first` up to the length `records`. What was written between
+/// two marks belongs to work that somebody else did again.
 struct EmitMark {
     std::int32_t rank = 0;
     std::uint64_t records = 0;
+    std::uint64_t first = 0;
 
     bool operator==(EmitMark const&) const = default;
 };
@@ -49,11 +54,13 @@ class Pool {
 public:
     virtual ~Pool() = default;
     /// Deals subtrees to the threads.
-    virtual void add(PackedNodes const& nodes) = 0;
+    virtual void add(PackedNodes nodes) = 0;
     [[nodiscard]] virtual PoolStatus status() const = 0;
     /// Copies all ledgers in one transition, without waiting for chunks in progress. Gives away at most `most` nodes,
     /// and never more than half of what is unfinished (all of it if `most` is `everything`).
     [[nodiscard]] virtual Harvest harvest(std::size_t most) = 0;
+    /// The records that the next harvest would bring, so that they need not wait for it in memory.
+    [[nodiscard]] virtual std::vector<EmitRecord> take_emits() { return {}; }
     /// Somebody will soon ask for nodes: keep some that can be given. In force until a harvest gives something.
     virtual void prepare_to_give() {}
     /// A harvest would give something, and nothing much better a little later.
@@ -67,6 +74,9 @@ public:
     [[nodiscard]] virtual double incumbent() const { return status().incumbent; }
     /// A better cost is known elsewhere.
     virtual void offer_incumbent(double cost) = 0;
+    /// The same by class; none if the problem has no classes.
+    [[nodiscard]] virtual ClassCosts class_costs() const { return {}; }
+    virtual void offer_class_costs(ClassCosts const&) {}
 
     static constexpr std::size_t everything = ~std::size_t{0};
 };
@@ -88,8 +98,10 @@ public:
     /// Why a working thread threw; none if none did. run() does not rethrow it: the caller stops and says so.
     [[nodiscard]] virtual std::optional<Failure> failure() const = 0;
     [[nodiscard]] virtual PhaseTimes phases() const = 0;
-    /// Time spent on visiting nodes, by what became of them (see outcome_names); estimated from a sample of the nodes.
+    /// CPU time spent on visiting nodes, by what became of them (see outcome_names); estimated from a sample of them.
     [[nodiscard]] virtual std::vector<std::int64_t> outcome_ns() const = 0;
+    /// How many samples each of these times comes from.
+    [[nodiscard]] virtual std::vector<std::int64_t> outcome_samples() const = 0;
 };
 
 /// `expand`, `candidate`, then the reasons of pruning, then `expand: ` and a part of it.
@@ -97,9 +109,12 @@ public:
 
 struct VirtualOptions {
     int threads = 1;
-    bool is_stealing = true;           ///< off for policy `static`: what a thread gets is all it does
-    std::int64_t node_ns = 10'000'000; ///< cost of a node, unless the problem says it
-    double slowdown = 1;               ///< of every node: threads share cores
+    bool is_stealing = true;               ///< off for policy `static`: what a thread gets is all it does
+    std::int64_t node_ns = 10'000'000;     ///< cost of a node, unless the problem says it
+    double slowdown = 1;                   ///< of every node: threads share cores
+    RecordSource const* records = nullptr; ///< of finished stages; outlives the worker
+    MeasuredRecords* measured = nullptr;   ///< needed by problems that measure; outlives the worker
+    std::size_t visited_bytes = 64u << 20; ///< that the table of visited states may take
 };
 
 /// The workers of a simulated rank, whose nodes cost virtual time.

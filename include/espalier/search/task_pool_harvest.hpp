@@ -10,6 +10,7 @@ template <SearchProblem P>
 void TaskPool<P>::idle(Worker& worker) {
     auto const ticket = bell_.announce();
     if (has_work(worker.index) || is_stopping_) return bell_.cancel();
+    worker.cores.leave();
     attention_.ring();
     auto const start = base::steady_ns();
     bell_.wait(ticket);
@@ -18,7 +19,8 @@ void TaskPool<P>::idle(Worker& worker) {
 
 template <SearchProblem P>
 bool TaskPool<P>::has_work(int index) const {
-    if (options_.verify_services == 0 && verify_.size.load() > 0) return true;
+    if (has_halted_.load()) return false;
+    if (verify_.size.load() > 0) return true;
     if (!options_.is_stealing) return ledgers_[static_cast<std::size_t>(index)]->spare.load() > 0;
     return std::any_of(ledgers_.begin(), ledgers_.end(), [](auto const& ledger) { return ledger->spare.load() > 0; });
 }
@@ -46,11 +48,12 @@ std::optional<Failure> TaskPool<P>::failure() const {
 template <SearchProblem P>
 PhaseTimes TaskPool<P>::phases() const {
     return {.search = 1e-9 * static_cast<double>(search_cpu_ns_.load()),
-            .verify = 1e-9 * static_cast<double>(verify_cpu_ns_.load())};
+            .verify = 1e-9 * static_cast<double>(verify_cpu_ns_.load()),
+            .prove = 1e-9 * static_cast<double>(prove_cpu_ns_.load())};
 }
 
 template <SearchProblem P>
-void TaskPool<P>::add(PackedNodes const& nodes) {
+void TaskPool<P>::add(PackedNodes nodes) {
     auto const workers = static_cast<std::size_t>(options_.threads);
     for (auto const& packed : nodes) {
         auto& ledger = *ledgers_[next_ledger_++ % workers];
@@ -71,7 +74,8 @@ PoolStatus TaskPool<P>::status() const {
                       .results = results_.load(std::memory_order_relaxed),
                       .threads = options_.threads,
                       .idle_threads = std::min(bell_.waiting(), options_.threads),
-                      .incumbent = incumbent_.load(std::memory_order_relaxed)};
+                      .incumbent = incumbent_.load(std::memory_order_relaxed),
+                      .emits = emits_.load(std::memory_order_relaxed)};
     for (auto const& ledger : ledgers_) status.spare += ledger->spare.load(std::memory_order_relaxed);
     status.is_dry = status.unfinished == 0;
     return status;
@@ -117,6 +121,20 @@ void TaskPool<P>::gather_done(Harvest& harvest) {
         std::move(done.emits.begin(), done.emits.end(), std::back_inserter(harvest.emits));
         done = Harvest{.counts = zero_counts(info_)};
     }
+    emits_ = 0;
+}
+
+template <SearchProblem P>
+std::vector<EmitRecord> TaskPool<P>::take_emits() {
+    std::vector<EmitRecord> emits;
+    for (auto& ledger : ledgers_) {
+        std::lock_guard const lock(ledger->mutex);
+        auto& own = ledger->done.emits;
+        std::move(own.begin(), own.end(), std::back_inserter(emits));
+        own.clear();
+    }
+    emits_.fetch_sub(emits.size(), std::memory_order_relaxed);
+    return emits;
 }
 
 template <SearchProblem P>
@@ -128,8 +146,21 @@ void TaskPool<P>::give_away(std::size_t most, std::vector<Entry>& given) {
         ledger->open.give(share, given);
         ledger->note_size();
     }
+    give_candidates(most, given);
     unfinished_.fetch_sub(static_cast<std::int64_t>(given.size()));
     if (!given.empty()) is_sharing_ = false;
+}
+
+/// Half of the candidates that wait, if there are too few nodes: elsewhere they are candidates again.
+template <SearchProblem P>
+void TaskPool<P>::give_candidates(std::size_t most, std::vector<Entry>& given) {
+    auto& waiting = verify_.waiting;
+    auto const left = most - std::min(most, given.size());
+    auto const share = most == everything ? waiting.size() : std::min((waiting.size() + 1) / 2, left);
+    auto const from = waiting.end() - static_cast<std::ptrdiff_t>(share);
+    std::move(from, waiting.end(), std::back_inserter(given));
+    waiting.erase(from, waiting.end());
+    verify_.note_size();
 }
 
 template <SearchProblem P>
@@ -155,28 +186,6 @@ PackedNodes TaskPool<P>::pack(std::vector<Entry> const& entries) const {
         if constexpr (Prioritized<P>) packed[i].priority = problem_.priority(entries[i].node);
     }
     return packed;
-}
-
-template <SearchProblem P>
-void TaskPool<P>::drop_all() {
-    auto const locks = lock_all();
-    for (auto& ledger : ledgers_) {
-        ledger->open.clear();
-        ledger->taken.clear();
-        ledger->done = Harvest{.counts = zero_counts(info_)};
-        ++ledger->generation;
-        ledger->note_size();
-    }
-    verify_.waiting.clear();
-    for (auto& batch : verify_.in_work) batch.clear();
-    verify_.note_size();
-    unfinished_ = 0;
-}
-
-template <SearchProblem P>
-void TaskPool<P>::offer_incumbent(double cost) {
-    auto known = incumbent_.load(std::memory_order_relaxed);
-    while (cost < known && !incumbent_.compare_exchange_weak(known, cost, std::memory_order_relaxed)) {}
 }
 
 } // namespace espalier::search

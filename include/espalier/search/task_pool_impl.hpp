@@ -2,18 +2,29 @@
 
 // The members of TaskPool; included by task_pool.hpp only.
 
+#include "espalier/base/cpu_clock.hpp"
 #include "espalier/search/task_pool.hpp"
 
+#include <thread>
+
 namespace espalier::search {
+
+struct NoCores {
+    static void share(base::StopToken const&) {}
+    static void leave() {}
+};
+template <class P>
+using CoresOf = std::conditional_t<Measures<P>, HostCores, NoCores>;
 
 /// Everything one thread owns. Not movable: the workspace refers to the chunk's notes.
 template <SearchProblem P>
 struct TaskPool<P>::Worker {
     Worker(TaskPool& pool, int i)
-        : index(i), ledger(*pool.ledgers_[static_cast<std::size_t>(i)]), chunk(pool.problem_, pool.info_),
+        : index(i), ledger(*pool.ledgers_[static_cast<std::size_t>(i)]),
+          chunk(pool.problem_, pool.info_, base::StopToken(pool.has_halted_), pool.options_.records, &pool.visited_),
           workspace(pool.problem_.make_workspace(chunk.notes)),
           trace(pool.options_.trace != nullptr ? pool.options_.trace->buffer(i + 1) : nullptr),
-          sampled_ns(pool.outcome_ns_.size(), 0) {}
+          sampled_ns(pool.outcome_ns_.size(), 0), samples(pool.outcome_ns_.size(), 0) {}
     Worker(Worker const&) = delete;
     Worker& operator=(Worker const&) = delete;
 
@@ -21,9 +32,24 @@ struct TaskPool<P>::Worker {
         return static_cast<std::uint64_t>(rank + 1) << 44 | static_cast<std::uint64_t>(index) << 34 | ++chunks;
     }
 
+    /// How many nodes the next one stands for if it is timed, else 0. Of quick nodes one look at the clock in eight is
+    /// followed by a timed one, because a thread's own clock is dear.
+    [[nodiscard]] std::int64_t sample_weight() {
+        constexpr std::uint32_t sparse = 8;
+        auto const steps = pace.fresh_steps();
+        if (steps <= 1) return steps;
+        return ++looks % sparse == 0 ? sparse * static_cast<std::int64_t>(steps) : 0;
+    }
+    void add_sample(std::size_t outcome, std::int64_t weight, std::int64_t ns) {
+        sampled_ns[outcome] += weight * std::max<std::int64_t>(ns - base::thread_cpu_clock_ns(), 1);
+        ++samples[outcome];
+    }
+
     int index;
     Ledger<P>& ledger;
     Chunk<P> chunk;
+    [[no_unique_address]] CoresOf<P> cores; ///< of problems that measure
+    ClassBoard::Copy classes;
     typename P::Workspace workspace;
     trace::Buffer* trace;
     Pace pace;
@@ -33,17 +59,19 @@ struct TaskPool<P>::Worker {
     std::size_t untouched = 0; ///< of the nodes taken: those at the bottom of the stack that were never popped
     std::uint64_t origin = 0;  ///< of the shallowest node that was popped: most of the chunk lies below it
     std::int32_t depth = 0;
+    std::uint32_t looks = 0;
     std::vector<std::int64_t> sampled_ns; ///< of this chunk, by outcome: a timed node stands for all up to the next
+    std::vector<std::int64_t> samples;    ///< how many these were
 };
 
 template <SearchProblem P>
 TaskPool<P>::TaskPool(P const& problem, PoolOptions const& options)
     : problem_(problem), options_(options), info_(engine_info(problem)),
-      verify_(static_cast<std::size_t>(options.threads + options.verify_services)),
-      outcome_ns_(first_prune_outcome + info_.reasons.size() + info_.parts.size()) {
+      verify_(static_cast<std::size_t>(options.threads)), visited_(options.visited_bytes),
+      outcome_ns_(first_prune_outcome + info_.reasons.size() + info_.parts.size()),
+      outcome_samples_(outcome_ns_.size()) {
     ESP_EXPECT(options.threads >= 1);
-    for (int i = 0; i < options.threads + options.verify_services; ++i)
-        ledgers_.push_back(std::make_unique<Ledger<P>>(problem, info_));
+    for (int i = 0; i < options.threads; ++i) ledgers_.push_back(std::make_unique<Ledger<P>>(problem, info_));
 }
 
 template <SearchProblem P>
@@ -53,11 +81,16 @@ void TaskPool<P>::run(std::function<void()> const& communicate) {
         static_cast<int>(ledgers_.size()),
         [&] {
             main_error.guard(communicate);
+            has_halted_ = true;
             is_stopping_ = true;
             bell_.ring();
         },
         [&](int index) {
-            error_.guard([&] { work(index); });
+            error_.guard([&] {
+                try {
+                    work(index);
+                } catch (base::Stopped const&) {} // while the workspace was made: nothing was taken yet
+            });
             attention_.ring();
         });
     main_error.rethrow_if_any();
@@ -66,15 +99,28 @@ void TaskPool<P>::run(std::function<void()> const& communicate) {
 template <SearchProblem P>
 void TaskPool<P>::work(int index) {
     Worker worker(*this, index);
-    if (index >= options_.threads) return serve(worker);
-    auto const full = Bounded<P> ? 1 : options_.verify_batch; // a better incumbent is worth more than a full batch
-    auto const batch = options_.verify_services > 0 ? ~std::size_t{0} : full;
+    auto const batch =
+        Bounded<P> || Measures<P> ? 1 : options_.verify_batch; // a better incumbent is worth more than a full batch
     while (!is_stopping_.load(std::memory_order_relaxed)) {
-        if (verify_.size.load(std::memory_order_relaxed) >= batch && verify_some(worker, batch)) continue;
-        if (take_own(worker) || (options_.is_stealing && steal(worker)))
-            run_chunk(worker);
-        else if (options_.verify_services > 0 || !verify_some(worker, 1))
+        await_writer();
+        worker.cores.share(worker.chunk.notes.stop());
+        if (has_halted_.load(std::memory_order_relaxed))
             idle(worker);
+        else if (verify_.size.load(std::memory_order_relaxed) >= batch && verify_some(worker, batch))
+            continue;
+        else if (take_own(worker) || (options_.is_stealing && steal(worker)))
+            run_chunk(worker);
+        else if (!verify_some(worker, 1))
+            idle(worker);
+    }
+}
+
+/// Records may be made faster than a disk takes them: then they would fill the memory.
+template <SearchProblem P>
+void TaskPool<P>::await_writer() {
+    while (options_.most_emits > 0 && emits_.load(std::memory_order_relaxed) >= options_.most_emits && !has_halted_) {
+        attention_.ring();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
@@ -121,74 +167,32 @@ bool TaskPool<P>::steal(Worker& worker) {
 }
 
 template <SearchProblem P>
-void TaskPool<P>::run_chunk(Worker& worker) {
-    auto const start = base::steady_ns();
-    auto const cpu_start = base::thread_cpu_ns();
-    auto& chunk = worker.chunk;
-    worker.pace.start(start, is_wanted() ? options_.chunk_ns / 4 : options_.chunk_ns);
-    worker.untouched = chunk.stack().size();
-    while (!chunk.stack().empty()) {
-        auto const node = chunk.pop();
-        worker.untouched = std::min(worker.untouched, chunk.stack().size());
-        auto const weight = worker.pace.fresh_steps();
-        auto const outcome = chunk.visit(node, worker.workspace, incumbent_.load(std::memory_order_relaxed));
-        if (weight > 0) worker.sampled_ns[outcome] += weight * (base::steady_ns() - worker.pace.last_look_ns());
-        if (worker.pace.is_over()) break;
+void TaskPool<P>::drop_all() {
+    auto const locks = lock_all();
+    for (auto& ledger : ledgers_) {
+        ledger->open.clear();
+        ledger->taken.clear();
+        ledger->done = Harvest{.counts = zero_counts(info_)};
+        ++ledger->generation;
+        ledger->note_size();
     }
-    auto const cpu = base::thread_cpu_ns() - cpu_start;
-    search_cpu_ns_.fetch_add(cpu, std::memory_order_relaxed);
-    trace::Event event{.start_ns = start,
-                       .duration_ns = base::steady_ns() - start,
-                       .useful_ns = cpu,
-                       .id = worker.next_id(options_.rank),
-                       .nodes = static_cast<std::uint32_t>(chunk.nodes()),
-                       .prunes = static_cast<std::uint32_t>(chunk.prunes()),
-                       .kind = trace::Kind::chunk};
-    worker.appetite = std::clamp<std::size_t>(chunk.nodes() / 2, 1, 64);
-    if constexpr (Prioritized<P>) worker.untouched = 0; // a heap has no bottom
-    settle(worker, worker.ledger.taken, event.id);
-    event.parent = worker.origin;
-    event.depth = worker.depth;
-    add_samples(worker);
-    record(worker, event);
-    record_queries(worker);
+    verify_.waiting.clear();
+    for (auto& batch : verify_.in_work) batch.clear();
+    verify_.note_size();
+    visited_.clear();
+    unfinished_ = 0;
+    emits_ = 0;
 }
 
-/// Puts a finished chunk into the ledger: `finished` is no longer unfinished, and what came of it is.
 template <SearchProblem P>
-void TaskPool<P>::settle(Worker& worker, std::vector<Entry>& finished, std::uint64_t id) {
-    auto& chunk = worker.chunk;
-    auto& ledger = worker.ledger;
-    {
-        std::lock_guard const lock(ledger.mutex);
-        std::lock_guard const verify_lock(verify_.mutex);
-        if (ledger.generation != worker.generation) return chunk.discard();
-        auto const change = static_cast<std::int64_t>(chunk.stack().size() + chunk.candidates.size()) -
-                            static_cast<std::int64_t>(finished.size());
-        auto& stack = chunk.stack();
-        if constexpr (!Prioritized<P>) {
-            worker.origin = finished[worker.untouched].origin;
-            worker.depth = problem_.depth(finished[worker.untouched].node);
-        }
-        for (std::size_t i = 0; i < stack.size(); ++i)
-            ledger.open.push({std::move(stack[i]), i < worker.untouched ? finished[i].origin : id});
-        for (auto& node : chunk.candidates) verify_.waiting.push_back({std::move(node), id});
-        finished.clear();
-        nodes_.fetch_add(chunk.nodes(), std::memory_order_relaxed);
-        results_.fetch_add(chunk.results.size(), std::memory_order_relaxed);
-        chunk.move_counts_to(ledger.done.counts, info_);
-        std::move(chunk.results.begin(), chunk.results.end(), std::back_inserter(ledger.done.results));
-        std::move(chunk.notes.emits().begin(), chunk.notes.emits().end(), std::back_inserter(ledger.done.emits));
-        chunk.discard();
-        ledger.note_size();
-        verify_.note_size();
-        if (unfinished_.fetch_add(change) + change == 0) attention_.ring();
-    }
-    if (ledger.spare.load() > 0 || verify_.size.load() > 0) bell_.ring();
+void TaskPool<P>::offer_incumbent(double cost) {
+    auto known = incumbent_.load(std::memory_order_relaxed);
+    while (cost < known && !incumbent_.compare_exchange_weak(known, cost, std::memory_order_relaxed)) {}
 }
 
 } // namespace espalier::search
 
+#include "espalier/search/task_pool_chunk.hpp"
 #include "espalier/search/task_pool_harvest.hpp"
 #include "espalier/search/task_pool_trace.hpp"
 #include "espalier/search/task_pool_verify.hpp"

@@ -4,51 +4,90 @@
 
 #include "espalier/search/task_pool.hpp"
 
-#include <thread>
-
 namespace espalier::search {
 
-/// A service thread: takes full batches, or what is there when the oldest candidate has waited long enough.
+/// A full batch, or, of the last candidates, half: the rest is for other threads and ranks that have nothing to do.
+/// With the lock held.
 template <SearchProblem P>
-void TaskPool<P>::serve(Worker& worker) {
-    while (!is_stopping_.load(std::memory_order_relaxed)) {
-        auto const ticket = bell_.announce();
-        if (verify_.size.load() == 0) {
-            bell_.wait(ticket);
-            continue;
-        }
-        bell_.cancel();
-        auto const until = base::steady_ns() + options_.verify_wait_ns;
-        while (verify_.size.load() < options_.verify_batch && base::steady_ns() < until && !is_stopping_)
-            std::this_thread::sleep_for(std::chrono::microseconds(100));
-        verify_some(worker, 1);
+std::size_t TaskPool<P>::batch_size() const {
+    if constexpr (Measures<P>) return 1; // what is measured is settled at once: a stop costs one at most
+    auto const waiting = verify_.waiting.size();
+    if (waiting >= options_.verify_batch) return options_.verify_batch;
+    return (waiting + 1) / 2;
+}
+
+/// Takes a batch of candidates, copied into `nodes`; false if there are fewer than `at_least`.
+template <SearchProblem P>
+bool TaskPool<P>::start_batch(Worker& worker, std::size_t at_least, std::vector<Node>& nodes) {
+    auto& batch = verify_.in_work[static_cast<std::size_t>(worker.index)];
+    std::lock_guard const lock(worker.ledger.mutex);
+    std::lock_guard const verify_lock(verify_.mutex);
+    if (verify_.waiting.empty() || verify_.waiting.size() < at_least) return false;
+    auto const end = verify_.waiting.begin() + static_cast<std::ptrdiff_t>(batch_size());
+    batch.assign(verify_.waiting.begin(), end);
+    verify_.waiting.erase(verify_.waiting.begin(), end);
+    verify_.note_size();
+    for (auto const& entry : batch) nodes.push_back(entry.node);
+    worker.generation = worker.ledger.generation;
+    worker.origin = batch.front().origin;
+    worker.untouched = 0;
+    return true;
+}
+
+/// The run stops in the middle of a batch: its candidates wait again, none of them is decided.
+template <SearchProblem P>
+void TaskPool<P>::give_up_batch(Worker& worker) {
+    auto& batch = verify_.in_work[static_cast<std::size_t>(worker.index)];
+    std::lock_guard const lock(worker.ledger.mutex);
+    std::lock_guard const verify_lock(verify_.mutex);
+    worker.chunk.discard();
+    if (worker.ledger.generation != worker.generation) return;
+    verify_.waiting.insert(verify_.waiting.begin(), batch.begin(), batch.end());
+    batch.clear();
+    verify_.note_size();
+}
+
+/// Proofs are told apart from the rest of verifying. Returns both.
+template <SearchProblem P>
+std::int64_t TaskPool<P>::note_verify_cpu(Worker& worker, std::int64_t cpu_start_ns) {
+    auto const cpu = base::thread_cpu_ns() - cpu_start_ns;
+    auto const proofs = std::min(worker.chunk.notes.take_proof_cpu_ns(), cpu);
+    prove_cpu_ns_.fetch_add(proofs, std::memory_order_relaxed);
+    verify_cpu_ns_.fetch_add(cpu - proofs, std::memory_order_relaxed);
+    return cpu;
+}
+
+/// Verifies, and measures what is not stored. Throws Stopped.
+template <SearchProblem P>
+void TaskPool<P>::judge(Worker& worker, std::vector<Node> const& nodes) {
+    auto& chunk = worker.chunk;
+    chunk.judge(nodes, worker.workspace);
+    if constexpr (Measures<P>) {
+        ESP_EXPECT(options_.measured != nullptr);
+        std::optional<Exclusive> alone;
+        if (chunk.needs_measuring(*options_.measured)) alone.emplace(worker.cores, chunk.notes.stop());
+        chunk.measure(*options_.measured, worker.workspace);
     }
+    auto const found = chunk.best();
+    offer_incumbent(found.best);
+    offer_class_costs(found.classes);
 }
 
 template <SearchProblem P>
 bool TaskPool<P>::verify_some(Worker& worker, std::size_t at_least) {
     if constexpr (Verifies<P>) {
-        auto& batch = verify_.in_work[static_cast<std::size_t>(worker.index)];
         std::vector<Node> nodes;
-        {
-            std::lock_guard const lock(worker.ledger.mutex);
-            std::lock_guard const verify_lock(verify_.mutex);
-            if (verify_.waiting.empty() || verify_.waiting.size() < at_least) return false;
-            auto const end = verify_.waiting.begin() +
-                             static_cast<std::ptrdiff_t>(std::min(options_.verify_batch, verify_.waiting.size()));
-            batch.assign(verify_.waiting.begin(), end);
-            verify_.waiting.erase(verify_.waiting.begin(), end);
-            verify_.note_size();
-            for (auto const& entry : batch) nodes.push_back(entry.node);
-            worker.generation = worker.ledger.generation;
-            worker.origin = batch.front().origin;
-            worker.untouched = 0;
-        }
+        if (!start_batch(worker, at_least, nodes)) return false;
         auto const start = base::steady_ns();
         auto const cpu_start = base::thread_cpu_ns();
-        offer_incumbent(worker.chunk.judge(nodes, worker.workspace));
-        auto const cpu = base::thread_cpu_ns() - cpu_start;
-        verify_cpu_ns_.fetch_add(cpu, std::memory_order_relaxed);
+        try {
+            judge(worker, nodes);
+        } catch (base::Stopped const&) {
+            static_cast<void>(note_verify_cpu(worker, cpu_start));
+            give_up_batch(worker);
+            return true;
+        }
+        auto const cpu = note_verify_cpu(worker, cpu_start);
         trace::Event event{.start_ns = start,
                            .duration_ns = base::steady_ns() - start,
                            .useful_ns = cpu,
@@ -57,7 +96,7 @@ bool TaskPool<P>::verify_some(Worker& worker, std::size_t at_least) {
                            .nodes = static_cast<std::uint32_t>(nodes.size()),
                            .depth = problem_.depth(nodes.front()),
                            .kind = trace::Kind::verify};
-        settle(worker, batch, event.id);
+        settle(worker, verify_.in_work[static_cast<std::size_t>(worker.index)], event.id);
         record(worker, event);
         record_queries(worker);
         return true;

@@ -2,6 +2,7 @@
 
 #include "espalier/base/bytes.hpp"
 #include "espalier/base/ids.hpp"
+#include "espalier/search/known.hpp"
 
 #include <array>
 #include <cstdint>
@@ -23,13 +24,6 @@ inline constexpr std::array<std::string_view, 7> stop_reason_names{
     return stop_reason_names[static_cast<std::size_t>(reason)];
 }
 
-/// What verification says of a candidate. Undecided never counts as equal, and is never shown as a result.
-enum class Verdict : std::uint8_t { equal, different, undecided };
-
-/// How a result was verified.
-enum class Verification : std::uint8_t { counted, random, proved };
-inline constexpr std::array<std::string_view, 3> verification_names{"counted", "random", "proved"};
-
 /// A subtree, by its root: choices and sizes only, so that any process can unpack it.
 struct PackedNode {
     base::Bytes bytes;
@@ -49,6 +43,7 @@ struct ResultRecord {
     Verification verification = Verification::random;
     std::string text;    ///< readable form
     base::Bytes payload; ///< the problem's own form
+    double found_s = 0;  ///< run time, over all executions, at which the master first had it; travels in no message
 
     bool operator==(ResultRecord const&) const = default;
 };
@@ -78,7 +73,11 @@ struct ProblemInfo {
     std::vector<CounterInfo> counters;
     std::vector<std::string> parts; ///< of the time that expanding takes, for the trace; see Notes::add_part
     bool has_bound = false;         ///< branch and bound: only results equal to the best are kept
+    bool has_classes = false;       ///< ... to the best of their class
     bool has_priority = false;
+    bool has_measure = false; ///< results are measured, and what is stored of them is not measured again
+    bool has_visited = false; ///< a table of visited states: counts of nodes differ from run to run
+    bool has_buckets = false; ///< what a stage emits is joined by workers, bucket by bucket
     bool is_counting = false; ///< never ends with "nothing found"
     int stages = 1;
 };

@@ -16,7 +16,8 @@ public:
     using Entry = Open<Node>;
 
     VirtualPool(P const& problem, VirtualOptions const& options)
-        : problem_(problem), info_(engine_info(problem)), options_(options), chunk_(problem, info_),
+        : problem_(problem), info_(engine_info(problem)), options_(options), visited_(options.visited_bytes),
+          chunk_(problem, info_, {}, options.records, &visited_),
           workspace_(problem.make_workspace(chunk_.notes)), done_{.counts = zero_counts(info_)} {
         ESP_EXPECT(options.threads >= 1);
         for (int i = 0; i < (options.is_stealing ? 1 : options.threads); ++i) lanes_.push_back({Frontier<P>(problem)});
@@ -37,7 +38,7 @@ public:
     }
     [[nodiscard]] std::int64_t useful_ns() const override { return useful_ns_; }
 
-    void add(PackedNodes const& nodes) override {
+    void add(PackedNodes nodes) override {
         for (auto const& packed : nodes) {
             auto const lane = next_lane_++ % lanes_.size();
             push(lane, {problem_.unpack(packed.bytes), packed.origin});
@@ -74,10 +75,13 @@ public:
         for (auto& lane : lanes_) lane.open.clear(), lane.running = 0;
         running_.clear();
         spare_ = 0;
+        visited_.clear();
         chunk_.discard();
         done_ = Harvest{.counts = zero_counts(info_)};
     }
     void offer_incumbent(double cost) override { incumbent_ = std::min(incumbent_, cost); }
+    [[nodiscard]] ClassCosts class_costs() const override { return classes_; }
+    void offer_class_costs(ClassCosts const& costs) override { lower(classes_, costs); }
 
 private:
     struct Lane {
@@ -128,7 +132,7 @@ private:
         auto const ended = std::move(running_.back());
         running_.pop_back();
         --lanes_[ended.lane].running;
-        chunk_.visit(ended.entry.node, workspace_, incumbent_);
+        chunk_.visit(ended.entry.node, workspace_, incumbent_for(ended.entry.node));
         verify_candidates();
         for (auto& node : chunk_.stack()) push(ended.lane, {std::move(node), 0});
         nodes_ += chunk_.nodes();
@@ -136,13 +140,27 @@ private:
         chunk_.move_counts_to(done_.counts, info_);
         std::move(chunk_.results.begin(), chunk_.results.end(), std::back_inserter(done_.results));
         std::move(chunk_.notes.emits().begin(), chunk_.notes.emits().end(), std::back_inserter(done_.emits));
+        if constexpr (Remembers<P>) visited_.add(chunk_.take_states());
         chunk_.discard();
         useful_ns_ += ended.cost_ns;
         start(ended.lane, ended.end_ns);
     }
     void verify_candidates() {
         auto const candidates = std::exchange(chunk_.candidates, {});
-        if (!candidates.empty()) offer_incumbent(chunk_.judge(candidates, workspace_));
+        if (candidates.empty()) return;
+        chunk_.judge(candidates, workspace_);
+        if constexpr (Measures<P>) chunk_.measure(*options_.measured, workspace_);
+        auto const found = chunk_.best();
+        offer_incumbent(found.best);
+        offer_class_costs(found.classes);
+    }
+    [[nodiscard]] double incumbent_for(Node const& node) const {
+        if constexpr (Classed<P>) {
+            auto const own = problem_.class_of(node);
+            return own ? cost_of(classes_, *own) : no_incumbent;
+        } else {
+            return incumbent_;
+        }
     }
     [[nodiscard]] PackedNode packed(Entry const& entry) const {
         PackedNode node{.depth = problem_.depth(entry.node), .origin = entry.origin};
@@ -155,6 +173,7 @@ private:
     ProblemInfo const info_;
     VirtualOptions const options_;
     std::vector<Lane> lanes_;
+    VisitedTable visited_;
     Chunk<P> chunk_;
     typename P::Workspace workspace_;
     Harvest done_;
@@ -168,6 +187,7 @@ private:
     std::uint64_t nodes_ = 0;
     std::uint64_t results_ = 0;
     double incumbent_ = no_incumbent;
+    ClassCosts classes_;
 };
 
 } // namespace espalier::search

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Z3, behind one function. Nobody else includes its header.
 namespace espalier::smt {
@@ -26,6 +27,13 @@ struct Statistics {
     bool operator==(Statistics const&) const = default;
 };
 
+/// When one query ran.
+struct QuerySpan {
+    std::int64_t start_ns = 0; ///< of the steady clock
+    std::int64_t duration_ns = 0;
+    std::int64_t cpu_ns = 0;
+};
+
 /// One Z3 context, for one thread. Making it takes about 2 ms: once a thread. What one query leaves behind does not
 /// change how the next is decided.
 class Context {
@@ -38,9 +46,14 @@ public:
     /// Whether the assertions of an SMT-LIB 2 text can hold together. Unknown if a limit was reached, Z3 gave up, or
     /// another thread interrupted. Throws SystemError if the text is not SMT-LIB 2.
     [[nodiscard]] Answer check(std::string_view smtlib2);
+    /// Whether the last check() would end the same way again: false if the wall clock, an interrupt or the memory ended
+    /// it.
+    [[nodiscard]] bool is_final() const;
     /// Ends the running query, if there is one, and waits until it has (some ms). The only member for other threads.
     void interrupt();
     [[nodiscard]] Statistics statistics() const;
+    /// The queries since the last call.
+    [[nodiscard]] std::vector<QuerySpan> take_queries();
 
 private:
     struct Impl;

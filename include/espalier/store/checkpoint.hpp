@@ -11,10 +11,11 @@
 
 namespace espalier::store {
 
-/// A shard of emitted records and how many of them are committed.
+/// A shard of emitted records and which of them are committed: from `first` up to the length `records`.
 struct EmitExtent {
     std::string file; ///< relative to the run folder
     std::uint64_t records = 0;
+    std::uint64_t first = 0; ///< those before it belong to another stage, or to work that was done again
 
     bool operator==(EmitExtent const&) const = default;
 };
@@ -22,6 +23,7 @@ struct EmitExtent {
 /// The unfinished work of a run and all that was counted before it: enough to go on on any number of ranks.
 struct Checkpoint {
     std::uint64_t identity_hash = 0;
+    std::uint64_t number = 0; ///< of the run's checkpoints, from 1: tells which of two is newer
     std::int32_t stage = 0;
     search::Counts counts;
     double incumbent = search::no_incumbent;
@@ -35,19 +37,28 @@ struct Checkpoint {
     bool operator==(Checkpoint const&) const = default;
 };
 
-/// Writes checkpoint.h5 with a checksum, keeping the previous one as checkpoint.previous.h5. Throws SystemError; the
-/// last good checkpoint is then still there.
-void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& checkpoint);
+/// Writes checkpoint.h5 with a checksum, keeping the previous one as checkpoint.previous.h5. It holds the whole run
+/// record, results and all: a run whose run.h5 is lost goes on from it. Throws SystemError; the last good checkpoint is
+/// then still there.
+void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& checkpoint, RunRecord const& record,
+                      RunWriter& writer);
+/// The same, once.
+void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& checkpoint, RunRecord const& record = {});
 
 struct LoadedCheckpoint {
     Checkpoint checkpoint;
-    std::string warning; ///< says so if the newest one was damaged and the previous one was taken
+    RunRecord record;    ///< as it was then
+    std::string warning; ///< says so if checkpoint.h5 was damaged or is not the newest, and another one was taken
 };
-/// Nothing if the folder has no checkpoint at all. Throws InputError if there are files and none of them is whole.
+/// The newest one that is whole. Nothing if the folder has no checkpoint at all. Throws InputError if there are files
+/// and none of them is whole.
 [[nodiscard]] std::optional<LoadedCheckpoint> read_checkpoint(std::filesystem::path const& folder);
 
 /// An execution that was killed could not say what it cost: what it had done by the last checkpoint counts. Does
 /// nothing if the last execution ended by itself.
 void close_interrupted(RunRecord& record, Checkpoint const& checkpoint);
+
+/// The remedy for a run.h5 that is damaged or gone: what --repair would go on from, or that nothing is left.
+[[nodiscard]] std::string what_can_be_saved(std::filesystem::path const& folder);
 
 } // namespace espalier::store

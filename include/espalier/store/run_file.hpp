@@ -5,14 +5,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace espalier::store {
 
-/// Of the run folder. Readers refuse a newer major version; a newer minor one only adds.
-inline constexpr int schema_major = 1;
-inline constexpr int schema_minor = 1; ///< 1: /outcomes of trace shards
+/// Of the run folder. Readers refuse another major version; a newer minor one only adds. Version 1 had no checksums but
+/// those of checkpoints, so that nobody could tell whether it was damaged.
+inline constexpr int schema_major = 2;
+inline constexpr int schema_minor = 0;
 
 /// What decides the answer of a run. Two executions with equal identities may continue each other.
 struct Identity {
@@ -61,10 +63,28 @@ struct RunRecord {
     std::int32_t stage = 0;
 };
 
-/// Writes to a temporary name, syncs, renames: a reader sees the old file or the new one, never half of one.
-/// Throws SystemError, e.g. when the disk is full; the old file is then untouched.
+class EncodedResults;
+
+/// Writes run.h5 again and again. Results that were written before are not encoded again.
+class RunWriter {
+public:
+    RunWriter();
+    ~RunWriter();
+    RunWriter(RunWriter&&) noexcept;
+
+    /// Writes to a temporary name, syncs, renames: a reader sees the old file or the new one, never half of one.
+    /// Throws SystemError, e.g. when the disk is full; the old file is then untouched.
+    void write(std::filesystem::path const& file, RunRecord const& record);
+    [[nodiscard]] EncodedResults& results();
+
+private:
+    struct Encoded;
+    std::unique_ptr<Encoded> encoded_;
+};
+/// The same, once.
 void write_run(std::filesystem::path const& file, RunRecord const& record);
-/// Throws InputError if the file is no run file or of a newer major version.
+/// Nothing of the file is parsed before its checksum is found to be right. Throws InputError if it is damaged (saying
+/// what can be saved), no run file, or of another major version.
 [[nodiscard]] RunRecord read_run(std::filesystem::path const& file);
 
 } // namespace espalier::store

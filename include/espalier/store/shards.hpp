@@ -20,12 +20,14 @@ struct ShardInfo {
     std::int64_t clock_offset_ns = 0;      ///< add to this rank's steady clock to get rank 0's
     std::int64_t wall_minus_steady_ns = 0; ///< of this rank
     std::int64_t start_ns = 0;             ///< when it began, by its own clock; 0: not said
+    std::int32_t segment = 0;              ///< of the run, so that a shard in a wrong place is found; 0: not said
 
     bool operator==(ShardInfo const&) const = default;
 };
 
-/// The events of one rank: /events, a plain compound table, flushed with every batch, so that a killed writer leaves a
-/// readable file. While it is written, and after a kill, the last 4095 events at most are in /tail. Used by one thread.
+/// The events of one rank: /events, a plain compound table. A writer that is killed at any time leaves whole batches
+/// and nothing else. While it is written, and after a kill, the last 4095 events at most are in /tail, and `<file>.log`
+/// holds the checksums that stand behind the data of a closed one. Used by one thread.
 class TraceShard {
 public:
     /// Throws SystemError if the file cannot be made.
@@ -40,8 +42,8 @@ public:
     [[nodiscard]] std::uint64_t events() const;
     /// Throws SystemError.
     void set_clock_offset(std::int64_t offset_ns);
-    /// Time by outcome so far, as many as there are names. Throws SystemError.
-    void set_outcomes(std::span<std::int64_t const> ns);
+    /// CPU time by outcome so far and the samples it comes from, as many as there are names. Throws SystemError.
+    void set_outcomes(std::span<std::int64_t const> ns, std::span<std::int64_t const> samples);
 
 private:
     struct File;
@@ -52,14 +54,16 @@ private:
 struct OutcomeTime {
     std::string name;
     std::int64_t ns = 0;
+    std::int64_t samples = -1; ///< that were timed; negative: not said
 
     bool operator==(OutcomeTime const&) const = default;
 };
 
-/// Reads a shard batch by batch, in bounded memory. Used by one thread.
+/// Reads a shard batch by batch, in bounded memory. HDF5 gets to see no byte of it whose checksum is wrong, and what is
+/// out of range is left out and counted. Used by one thread.
 class TraceReader {
 public:
-    /// Throws InputError if the file is missing, no shard, or of a newer schema.
+    /// Throws InputError if the file is missing, damaged, no shard, or of another schema, or says what cannot be.
     explicit TraceReader(std::filesystem::path const& file);
     ~TraceReader();
     TraceReader(TraceReader&&) noexcept;
@@ -72,11 +76,13 @@ public:
     /// The next events in the order of writing (each thread's own in the order of time), valid until the next call;
     /// none at the end.
     [[nodiscard]] std::span<trace::Event const> next();
-    /// At the end: says so if a killed writer damaged it, and what was left out.
+    /// At the end: says so if it is damaged or some events are out of range, and what was left out.
     [[nodiscard]] std::string const& warning() const { return warning_; }
 
 private:
     struct File;
+    void read_next();
+
     std::unique_ptr<File> file_;
     ShardInfo info_;
     std::vector<OutcomeTime> outcomes_;
@@ -86,7 +92,7 @@ private:
 struct LoadedTrace {
     ShardInfo info;
     std::vector<trace::Event> events;
-    std::string warning; ///< says so if a killed writer damaged the end, which is then left out
+    std::string warning; ///< says what was left out, and why
 };
 /// Throws InputError if the file is missing or no shard.
 [[nodiscard]] LoadedTrace read_trace_shard(std::filesystem::path const& file);

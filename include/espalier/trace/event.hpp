@@ -36,6 +36,8 @@ struct Event {
     std::uint16_t thread = 0; ///< 0 is the communicating thread, working threads count from 1
     std::uint16_t merged = 1; ///< number of spans in this event
     Kind kind = Kind::chunk;
+    std::uint32_t roots =
+        0; ///< chunk: subtrees it took and worked on, each of which could have gone elsewhere; 0: not said
 };
 
 } // namespace espalier::trace

@@ -3,10 +3,12 @@
 #include "espalier/verify/device.hpp"
 #include "espalier/verify/evaluate.hpp"
 
+#include <deque>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
-#include <utility>
+#include <vector>
 
 namespace espalier::verify {
 
@@ -36,8 +38,18 @@ public:
     /// Throws InputError if the graph is not legal.
     Reference(program::Graph graph, CompareOptions const& options);
     /// Whether the candidate gives the same outputs on random inputs. A zero divisor in either: draws again a few
-    /// times, else undecided. Throws InputError if the candidate is not legal.
-    [[nodiscard]] Comparison compare(program::Graph const& candidate) const;
+    /// times, else undecided. Throws InputError if the candidate is not legal, Stopped if the run stops meanwhile.
+    [[nodiscard]] Comparison compare(program::Graph const& candidate, base::StopToken stop = {}) const;
+    /// Comparison i for candidate i, each what compare() says. A device gets the next test of all of them at once.
+    [[nodiscard]] std::vector<Comparison> compare_all(std::span<program::Graph const* const> candidates,
+                                                      base::StopToken stop = {}) const;
+    /// The same of candidates with a reference each; all of these have the same device.
+    struct Pairing {
+        Reference const* reference = nullptr;
+        program::Graph const* candidate = nullptr;
+    };
+    [[nodiscard]] static std::vector<Comparison> compare_all(std::span<Pairing const> pairings,
+                                                             base::StopToken stop = {});
 
     [[nodiscard]] program::Graph const& graph() const { return graph_; }
 
@@ -54,11 +66,10 @@ private:
         Exponents exponents{};
         auto operator<=>(Key const&) const = default;
     };
-    class CompiledCandidate;
-    /// Both programs on one draw that divides by no zero; the sample and the candidate's values.
-    [[nodiscard]] std::pair<Sample const*, Evaluation> draw(int test, CompiledCandidate& candidate) const;
-    [[nodiscard]] Sample const& sample_of(Key const& key) const;
-    [[nodiscard]] Sample make_sample(Key const& key) const;
+    class Trial;
+    static bool take_round(std::deque<Trial>& trials, DeviceService& device);
+    [[nodiscard]] Sample const& sample_of(Key const& key, base::StopToken stop) const;
+    [[nodiscard]] Sample make_sample(Key const& key, base::StopToken stop) const;
     [[nodiscard]] std::int64_t elements_of(std::vector<Demand> const& demands) const;
     [[nodiscard]] std::string mismatch(program::Graph const& candidate) const;
 
@@ -71,6 +82,6 @@ private:
 
 /// Are two programs with equal inputs and outputs equal on random inputs? One comparison; for many, keep a Reference.
 [[nodiscard]] Comparison compare(program::Graph const& reference, program::Graph const& candidate,
-                                 CompareOptions const& options);
+                                 CompareOptions const& options, base::StopToken stop = {});
 
 } // namespace espalier::verify

@@ -32,13 +32,29 @@ public:
 [[nodiscard]] std::string why_no_device();
 
 /// The devices of a node as one queue: threads submit jobs, each device has a thread that takes up to a batch of what
-/// has come from all of them. Thread safe; movable. Submitters must be done before it is destroyed.
+/// has come from all of them. It begins when the batch is full or when nobody is expected to add to it; while it runs,
+/// the next one gathers. Thread safe; movable. Submitters must be done before it is destroyed.
 class DeviceService {
+    class Queue;
+
 public:
     struct Options {
         std::size_t max_batch = 256;           ///< jobs at once
-        std::chrono::milliseconds max_wait{2}; ///< for a fuller batch
+        std::chrono::milliseconds max_wait{2}; ///< for those who are expected
     };
+    /// While it lives, the thread that made it is expected to submit: jobs of others wait for its own. Make one for a
+    /// piece of work that submits soon and ends with its last submit(); one a thread at a time.
+    class Expected {
+    public:
+        explicit Expected(DeviceService& service);
+        ~Expected();
+        Expected(Expected const&) = delete;
+        Expected& operator=(Expected const&) = delete;
+
+    private:
+        Queue& queue_;
+    };
+
     DeviceService(std::vector<std::unique_ptr<DeviceRunner>> runners, Options const& options);
     DeviceService(DeviceService&&) noexcept;
     DeviceService& operator=(DeviceService&&) noexcept;
@@ -51,7 +67,6 @@ public:
     [[nodiscard]] std::size_t devices() const;
 
 private:
-    class Queue;
     std::unique_ptr<Queue> queue_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/stop.hpp"
 #include "espalier/verify/tape.hpp"
 
 #include <span>
@@ -17,9 +18,10 @@ struct Demand {
 /// is empty: everything. Throws InputError if the graph is not legal.
 [[nodiscard]] Tape compile(program::Graph const& graph, std::span<Demand const> of_outputs, Exponents exponents);
 /// Costs the generated inputs, mostly. Outputs have the shapes that the demands span, in the order of their lists.
-[[nodiscard]] Evaluation run(Tape const& tape, Draw const& draw);
+/// Throws Stopped, between two steps, if the run stops.
+[[nodiscard]] Evaluation run(Tape const& tape, Draw const& draw, base::StopToken stop = {});
 /// Both. Equal to the same elements of evaluate_reference.
 [[nodiscard]] Evaluation evaluate(program::Graph const& graph, Draw const& draw,
-                                  std::span<Demand const> of_outputs = {});
+                                  std::span<Demand const> of_outputs = {}, base::StopToken stop = {});
 
 } // namespace espalier::verify

@@ -19,11 +19,10 @@ using base::Json;
 constexpr std::size_t most_ranks = 1024; ///< that get a line of their own
 
 Json funnel_json(Contents const& contents) {
-    auto steps = steps_of(contents.funnel);
-    if (steps.empty()) steps = steps_of(contents.summary.record);
+    auto const rows = contents.funnel.empty() ? plain_funnel(contents.summary.record) : contents.funnel;
     auto out = Json::array();
-    for (auto const& step : steps)
-        out.push_back({{"name", step.name}, {"count", step.count}, {"is_kept", step.is_kept}, {"note", step.note}});
+    for (auto const& row : rows)
+        out.push_back({{"name", row.name}, {"count", row.count}, {"is_kept", row.is_kept}, {"note", row.note}});
     return out;
 }
 
@@ -49,14 +48,15 @@ Json progress_json(RunSummary const& summary) {
             {"best", column([](Point const& point) { return known(point.best); })},
             {"queued", column([](Point const& point) { return known(point.queued); })},
             {"idle", column([](Point const& point) { return known(point.idle_threads); })},
-            {"first", first ? Json{{"seconds", first->seconds}, {"cost", first->cost}} : Json()}};
+            {"first", first
+                          ? Json{{"seconds", first->seconds}, {"cost", first->cost}, {"is_stamped", first->is_stamped}}
+                          : Json()}};
 }
 
 Json cost_json(Contents const& contents) {
-    auto const unit = cost_unit(contents.results);
-    auto const is_there = contents.input.is_object() && contents.input.contains("cost_us");
-    return {{"unit", is_there ? "us" : unit},
-            {"input", is_there ? contents.input["cost_us"] : Json()},
+    return {{"unit", contents.cost.unit},
+            {"source", contents.cost.source},
+            {"input", known(contents.cost.input)},
             {"is_counting", contents.summary.record.info.is_counting}};
 }
 
@@ -174,6 +174,8 @@ Json trace_json(Analysis const& trace) {
         {"threads", trace.threads()},
         {"all_ranks", trace.ranks.size()},
         {"efficiency", efficiency_json(trace.efficiency)},
+        {"has_cores", has_cores(trace.efficiency)},
+        {"verdict", verdict_text(trace)},
         {"where", where_json(trace)},
         {"useful", trace.useful()},
         {"ranks",
@@ -196,11 +198,6 @@ Json trace_json(Analysis const& trace) {
 }
 
 } // namespace
-
-std::string cost_unit(Json const& results) {
-    if (!results.is_array() || results.empty()) return "";
-    return results.front().contains("cost_us") || results.front().contains("predicted_us") ? "us" : "";
-}
 
 Json data_of(Contents const& contents) {
     return {{"funnel", funnel_json(contents)},

@@ -7,7 +7,4 @@ namespace espalier::analysis::report {
 /// What the page's script draws from. Its fields are named in page/sections.js and page/strip.js.
 [[nodiscard]] base::Json data_of(Contents const& contents);
 
-/// `us` if the results are measured in it; empty: not known.
-[[nodiscard]] std::string cost_unit(base::Json const& results);
-
 } // namespace espalier::analysis::report

@@ -14,16 +14,17 @@ std::optional<double> best_of(std::vector<search::ResultRecord> const& results) 
     return finite(std::ranges::min(results, {}, &search::ResultRecord::cost).cost);
 }
 
-/// A record counts the seconds of its own execution: where they go back, the next one has begun.
+/// A record counts the seconds of its own execution: where they go back, or where it says so, the next one has begun.
 std::vector<ProgressPoint> recorded(store::RunRecord const& record) {
     std::vector<ProgressPoint> points;
     double before = 0, last = 0;
     std::size_t execution = 0;
     for (auto const& one : record.progress) {
-        if (one.elapsed_s < last) {
+        auto const own = one.execution > 0 ? static_cast<std::size_t>(one.execution) - 1
+                                           : execution + (one.elapsed_s < last ? 1 : 0);
+        for (; execution < own; ++execution, last = 0) {
             auto const whole = execution < record.executions.size() ? record.executions[execution].seconds : 0;
             before += std::max(last, whole);
-            ++execution;
         }
         last = one.elapsed_s;
         points.push_back({.seconds = before + last,
@@ -87,7 +88,9 @@ std::optional<FirstResult> first_result(std::vector<ProgressPoint> const& points
     auto const known = std::ranges::find_if(found, points.end(), has_best);
     if (known == points.end()) return {};
     // a better one may be known before the first is stored: the curve never rises
-    return FirstResult{std::prev(found)->seconds, std::max(record.results.front().cost, *known->best)};
+    auto const stamp = record.results.front().found_s;
+    auto const seconds = stamp > 0 ? std::min(stamp, found->seconds) : std::prev(found)->seconds;
+    return FirstResult{seconds, std::max(record.results.front().cost, *known->best), stamp > 0};
 }
 
 } // namespace espalier::analysis::report

@@ -23,11 +23,12 @@ struct ProgressPoint {
 /// empty: there is nothing but the start.
 [[nodiscard]] std::vector<ProgressPoint> progress_of(RunSummary const& summary);
 
-/// Results carry no time, but they are stored in the order of their discovery: the first one came after the last point
-/// without any.
+/// Results of older runs carry no time, but they are stored in the order of their discovery: the first one came after
+/// the last point without any.
 struct FirstResult {
     double seconds = 0;
     double cost = 0;
+    bool is_stamped = false; ///< the result says itself when it was found
 };
 [[nodiscard]] std::optional<FirstResult> first_result(std::vector<ProgressPoint> const& points,
                                                       store::RunRecord const& record);

@@ -12,9 +12,10 @@ namespace {
 
 using base::Json;
 
-std::string heading(std::string key) {
-    std::ranges::replace(key, '_', ' ');
-    return escaped(key);
+std::string heading(ResultColumn const& column) {
+    auto text = column.title;
+    std::ranges::replace(text, '_', ' ');
+    return escaped(column.unit.empty() ? text : fmt::format("{} {}", text, column.unit));
 }
 
 /// Texts of several lines are shown with the drawings; of what has parts only what is as short as a matrix is shown.
@@ -24,33 +25,34 @@ bool fits_a_cell(Json const& value) {
     return !value.is_structured() || (value.is_array() && value.dump().size() <= matrix);
 }
 
-/// The keys of the first result. A program that stands there as text is not shown as a list as well; being long, it is
-/// last, so that costs are in sight.
-std::vector<std::string> columns_of(Json const& results) {
-    std::vector<std::string> keys;
-    auto const& first = results.front();
-    for (auto const& [key, value] : first.items())
-        if (fits_a_cell(value) && !(key == "program" && first.contains("text"))) keys.push_back(key);
-    std::ranges::stable_partition(keys, [](std::string const& key) { return key != "text"; });
-    return keys;
+/// What the problem names as columns, as far as the first result has them; of a problem that names none all its keys.
+std::vector<ResultColumn> columns_of(Contents const& contents) {
+    auto const& first = contents.results.front();
+    std::vector<ResultColumn> columns;
+    if (contents.columns.empty())
+        for (auto const& [key, value] : first.items()) columns.push_back({key, key, ""});
+    else
+        columns = contents.columns;
+    std::erase_if(columns, [&](auto const& one) { return !first.contains(one.key) || !fits_a_cell(first[one.key]); });
+    return columns;
 }
 
-std::vector<Cell> cells_of(Json const& object, std::vector<std::string> const& keys) {
+std::vector<Cell> cells_of(Json const& object, std::vector<ResultColumn> const& columns) {
     std::vector<Cell> cells;
-    for (auto const& key : keys) cells.push_back(object.contains(key) ? cell_of(object[key]) : Cell{});
+    for (auto const& one : columns) cells.push_back(object.contains(one.key) ? cell_of(object[one.key]) : Cell{});
     return cells;
 }
 
-std::string input_row(Json const& input, std::vector<std::string> const& keys) {
-    if (!input.is_object()) return {};
-    auto cells = cells_of(input, keys);
+std::string input_row(Json const& input, std::vector<ResultColumn> const& columns) {
+    if (!input.is_object() || columns.empty()) return {};
+    auto cells = cells_of(input, columns);
     if (cells.front().html.empty()) cells.front() = {"input", "", false};
     return "<tfoot>" + table_row(cells) + "</tfoot>\n";
 }
 
 std::string results_table(Contents const& contents) {
     auto const& results = contents.results;
-    auto const keys = columns_of(results);
+    auto const columns = columns_of(contents);
     auto const all = contents.summary.record.results.size();
     auto const caption = results.size() < all
                              ? fmt::format("The best {} of {} results", results.size(), base::grouped(all))
@@ -60,13 +62,13 @@ std::string results_table(Contents const& contents) {
         "<div class=\"wide{}\"{}>\n<table class=\"sortable\" id=\"results-table\">\n<caption>{}</caption>"
         "\n<thead><tr>",
         is_long ? " scroll" : "", is_long ? " tabindex=\"0\" role=\"region\" aria-label=\"Results\"" : "", caption);
-    auto const first = cells_of(results.front(), keys);
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        out +=
-            fmt::format("<th scope=\"col\"{}>{}</th>", first[i].is_number ? " class=\"number\"" : "", heading(keys[i]));
+    auto const first = cells_of(results.front(), columns);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        out += fmt::format("<th scope=\"col\"{}>{}</th>", first[i].is_number ? " class=\"number\"" : "",
+                           heading(columns[i]));
     out += "</tr></thead>\n<tbody>\n";
-    for (auto const& result : results) out += table_row(cells_of(result, keys));
-    return out + "</tbody>\n" + input_row(contents.input, keys) + "</table>\n</div>\n";
+    for (auto const& result : results) out += table_row(cells_of(result, columns));
+    return out + "</tbody>\n" + input_row(contents.input, columns) + "</table>\n</div>\n";
 }
 
 /// As an image: it can neither run a script nor share ids with its neighbours.
@@ -95,8 +97,11 @@ std::string lines_html(std::string_view text) {
 std::string why_empty(Contents const& contents) {
     if (contents.summary.record.info.is_counting)
         return "The problem counts the nodes of a tree; there are no results to list.";
-    if (contents.summary.record.results.empty()) return "Nothing was found so far; the funnel says where it ended.";
-    return "The results can not be listed by this version.";
+    if (!contents.summary.record.results.empty()) return "The results cannot be listed by this version.";
+    auto const status = status_word(contents.summary);
+    if (status == "complete") return "Nothing was found; the funnel says where it ended.";
+    return status == "running" ? "Nothing was found so far; the search goes on."
+                               : fmt::format("Nothing was found before the search was stopped ({}).", status);
 }
 
 } // namespace
@@ -105,9 +110,7 @@ std::string results_html(Contents const& contents) {
     if (!contents.results.is_array() || contents.results.empty())
         return fmt::format("<p class=\"empty\">{}</p>\n", why_empty(contents));
     auto out = results_table(contents);
-    if (contents.input.is_object() && contents.input.contains("hardware"))
-        out += fmt::format("<p class=\"note\">Costs are estimates for {}, no measurements.</p>\n",
-                           escaped(contents.input["hardware"].get<std::string>()));
+    if (!contents.cost.about.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escaped(contents.cost.about));
     if (contents.input.is_object() && contents.input.contains("text"))
         out += fmt::format("<details><summary>The input as text</summary><pre>{}</pre></details>\n",
                            escaped(contents.input["text"].get<std::string>()));
@@ -120,7 +123,8 @@ std::string results_html(Contents const& contents) {
 std::string funnel_html(Contents const& contents) {
     if (!contents.funnel.empty())
         return fmt::format("<details open><summary>In words</summary><pre>{}</pre></details>\n",
-                           lines_html(contents.funnel));
+                           lines_html(search::to_text(contents.funnel) +
+                                      (contents.advice.empty() ? "" : "  " + contents.advice + "\n")));
     auto const& record = contents.summary.record;
     if (record.info.counters.empty()) return {};
     std::string out = "<table><caption>Other counts</caption><tbody>\n";

@@ -24,7 +24,7 @@ std::string tile(std::string_view name, std::string const& value, std::string co
 std::string meaning(std::string const& status) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> meanings{
         {{"complete", "The whole space was searched."},
-         {"running", "A process is writing this run now: the page shows it as of its last checkpoint."},
+         {"running", "A process is writing this run now."},
          {"interrupted", "It was killed; the same command goes on from the last checkpoint."},
          {"time_limit", "It stopped at its time limit; the same command goes on from the last checkpoint."},
          {"node_limit", "It stopped at its limit of nodes; the same command goes on from the last checkpoint."},
@@ -35,32 +35,22 @@ std::string meaning(std::string const& status) {
     return found == meanings.end() ? "It did not end well." : std::string(found->second);
 }
 
+/// What is shown of a run that has not ended by itself, and how old it is.
+std::string as_of(RunSummary const& summary) {
+    auto const* last = last_progress(summary);
+    if (last == nullptr) return summary.is_live ? "It has recorded no progress yet. " : "";
+    auto const age = progress_age_s(summary);
+    auto text = fmt::format("Nodes and time are those of its last record of progress{}. ",
+                            age ? fmt::format(", {} old when this page was made", base::human_duration(*age)) : "");
+    if (summary.record.counts.nodes < last->nodes)
+        text += fmt::format("Results and funnel are those of the {} nodes committed by then. ",
+                            base::grouped(summary.record.counts.nodes));
+    return text;
+}
+
 std::string_view level_of(std::string const& status) {
     if (status == "complete" || status == "running") return "good";
     return status == "error" || status == "interrupted" ? "poor" : "fair";
-}
-
-std::string_view level_of(double efficiency) {
-    if (efficiency >= 0.8) return "good";
-    return efficiency >= 0.6 ? "fair" : "poor";
-}
-
-/// The part of the additive tree that costs most; nothing if hardly anything is lost. A rank alone waits for nobody.
-std::string largest_loss(Analysis const& trace) {
-    auto const& e = trace.efficiency;
-    auto const is_alone = trace.ranks.size() < 2;
-    std::array const losses{
-        std::pair{1 - e.process_load_balance, "ranks that had less to do than others (process load balance)"},
-        std::pair{1 - e.process_communication, "ranks that all waited for messages (process communication)"},
-        std::pair{1 - e.openmp_region, "threads that waited for others of their rank (OpenMP region)"},
-        std::pair{1 - e.serial_region,
-                  is_alone ? "time in which no thread had work, as when starting, committing and ending (serial region)"
-                           : "threads that waited while results were committed or written (serial region)"},
-        std::pair{e.parallel * (1 - e.core_share),
-                  "busy threads that had no core, because others used it (core share)"}};
-    auto const most = std::ranges::max(losses, {}, [](auto const& loss) { return loss.first; });
-    if (most.first < 0.01) return "Hardly anything was lost.";
-    return fmt::format("The largest loss, {:.1f} %, is {}.", 100 * most.first, most.second);
 }
 
 std::string results_tile(Contents const& contents) {
@@ -78,48 +68,52 @@ std::string best_tile(Contents const& contents) {
     auto const& results = contents.summary.record.results;
     if (results.empty()) return {};
     auto const best = std::ranges::min(results, {}, &search::ResultRecord::cost).cost;
-    auto const unit = cost_unit(contents.results);
+    auto const& [unit, source, about, input] = contents.cost;
     std::string more;
-    if (contents.input.is_object() && contents.input.contains("cost_us") && best > 0)
-        more = fmt::format("{:.2f}x as fast as the input (estimated)", contents.input["cost_us"].get<double>() / best);
+    if (input && best > 0) more = fmt::format("{:.2f}x as fast as the input ({})", *input / best, source);
     return tile("Best cost", fmt::format("{}{}{}", number_text(best), unit.empty() ? "" : " ", unit), more);
 }
 
-std::string time_tile(store::RunRecord const& record) {
-    double seconds = 0, cpu = 0;
-    for (auto const& execution : record.executions) {
-        seconds += execution.seconds;
-        cpu += execution.cpu_seconds;
-    }
-    if (!record.progress.empty()) seconds = std::max(seconds, record.progress.back().elapsed_s); // it may be running
-    auto const count = record.executions.size();
-    return tile("Time", base::human_duration(seconds),
-                fmt::format("{:.1f} CPU s in {} execution{}", cpu, count, count == 1 ? "" : "s"));
+std::string time_tile(RunSummary const& summary) {
+    auto const& executions = summary.record.executions;
+    double cpu = 0;
+    for (auto const& execution : executions) cpu += execution.cpu_seconds;
+    auto const count = fmt::format("{} execution{}", executions.size(), executions.size() == 1 ? "" : "s");
+    return tile("Time", base::human_duration(pace_of(summary).seconds),
+                summary.is_live ? "so far, in " + count : fmt::format("{:.1f} CPU s in {}", cpu, count));
+}
+
+std::string nodes_tile(RunSummary const& summary) {
+    auto const pace = pace_of(summary);
+    return tile("Nodes", base::grouped(pace.nodes),
+                pace.seconds > 0 ? fmt::format("{} a second", base::human_count(pace.rate())) : "");
+}
+
+std::string efficiency_tile(Efficiency const& e) {
+    if (!has_cores(e))
+        return tile("Core share", fmt::format("{:.1f} %", 100 * e.core_share), "efficiencies mean nothing yet", "poor");
+    return tile("Efficiency", fmt::format("{:.1f} %", 100 * e.parallel), "parallel, by POP",
+                analysis::level_of(e.parallel));
 }
 
 std::string tiles(Contents const& contents) {
     auto const& record = contents.summary.record;
     auto const status = status_word(contents.summary);
     auto out = tile("Status", status, "", level_of(status)) + tile("Problem", record.problem_kind) +
-               tile("Nodes", base::grouped(record.counts.nodes)) + results_tile(contents) + best_tile(contents) +
-               time_tile(record);
+               nodes_tile(contents.summary) + results_tile(contents) + best_tile(contents) +
+               time_tile(contents.summary);
     if (!record.executions.empty()) {
         auto const& last = record.executions.back();
         out += tile("Ranks × threads", fmt::format("{} × {}", last.ranks, last.threads),
                     last.lost_ranks > 0 ? fmt::format("{} ranks lost", last.lost_ranks) : "");
     }
-    if (contents.trace != nullptr) {
-        auto const share = contents.trace->efficiency.parallel;
-        out += tile("Efficiency", fmt::format("{:.1f} %", 100 * share), "parallel, by POP", level_of(share));
-    }
+    if (contents.trace != nullptr) out += efficiency_tile(contents.trace->efficiency);
     return "<dl class=\"tiles\">\n" + out + "</dl>\n";
 }
 
 std::string efficiency_sentence(Contents const& contents) {
     if (contents.trace == nullptr) return "Its efficiency is not known: there is no trace to read.";
-    auto const share = contents.trace->efficiency.parallel;
-    return fmt::format("The threads did useful work {:.1f} % of the time ({}). {}", 100 * share, level_of(share),
-                       largest_loss(*contents.trace));
+    return verdict_text(*contents.trace);
 }
 
 /// A large run may miss thousands: ten are enough to find the others.
@@ -140,12 +134,13 @@ std::string missing_html(std::vector<std::string> const& missing) {
 
 std::string verdict_html(Contents const& contents) {
     auto out = tiles(contents);
-    out += fmt::format("<p class=\"lead\">{} {}</p>\n", escaped(meaning(status_word(contents.summary))),
-                       escaped(efficiency_sentence(contents)));
+    out += fmt::format("<p class=\"lead\">{} {}{}</p>\n", escaped(meaning(status_word(contents.summary))),
+                       escaped(as_of(contents.summary)), escaped(efficiency_sentence(contents)));
     out += missing_html(contents.summary.missing);
     if (contents.trace == nullptr || contents.trace->hints.empty()) return out;
     out += "<h3>Hints</h3>\n<ul class=\"hints\">\n";
-    for (auto const& hint : contents.trace->hints) out += fmt::format("<li>{}</li>\n", escaped(hint));
+    for (std::size_t i = 0; i < contents.trace->hints.size(); ++i)
+        out += fmt::format("<li>{}{}</li>\n", escaped(contents.trace->hints[i]), gain_text(*contents.trace, i));
     return out + "</ul>\n";
 }
 

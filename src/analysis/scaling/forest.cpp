@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 namespace espalier::analysis::scaling {
@@ -93,8 +94,8 @@ void ForestBuilder::add(std::int32_t rank, std::span<trace::Event const> events)
         chunks_ += event.merged;
         wall_ns_ += event.duration_ns;
         cpu_ns_ += event.useful_ns;
-        measured_.push_back(
-            {event.id, event.parent, event.start_ns, std::max<std::int64_t>(event.useful_ns, 0), event.depth});
+        measured_.push_back({event.id, event.parent, event.start_ns, std::max<std::int64_t>(event.useful_ns, 0),
+                             event.depth, std::max(event.roots, 1u)});
     }
     while (measured_.size() > max_chunks_) halve();
 }
@@ -109,6 +110,7 @@ void ForestBuilder::halve() {
     for (auto const& chunk : measured_) {
         if (is_open && thread_of(kept.back().id) == thread_of(chunk.id)) {
             kept.back().cost_ns += chunk.cost_ns;
+            kept.back().pieces += std::min(chunk.pieces, ~std::uint32_t{0} - kept.back().pieces);
             is_open = false;
         } else {
             kept.push_back(chunk);
@@ -138,23 +140,60 @@ std::vector<std::uint32_t> ForestBuilder::parents() {
     return parent;
 }
 
+/// Memory is bounded: no more pieces than chunks that may be held. A piece takes at least a nanosecond.
+void ForestBuilder::limit_pieces() {
+    double sum = 0;
+    for (auto& chunk : measured_) {
+        chunk.pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(chunk.cost_ns, 1, chunk.pieces));
+        sum += chunk.pieces - 1;
+    }
+    auto const most = static_cast<double>(max_chunks_) - static_cast<double>(measured_.size());
+    if (sum <= most) return;
+    for (auto& chunk : measured_)
+        chunk.pieces = 1 + static_cast<std::uint32_t>((chunk.pieces - 1) * std::max(0.0, most) / sum);
+}
+
+/// What piece `number` of a chunk costs. Sizes of subtrees are wildly different: of many whose sizes have the heavy
+/// tail of a critical branching process, P(size > s) ~ s^(-1/2), the i-th largest is as i^(-2). The last one, which the
+/// end of the chunk cut off, is most likely the largest, and takes what is left over.
+std::int64_t ForestBuilder::piece_ns(std::int64_t all_ns, std::uint32_t pieces, std::uint32_t number) {
+    auto const largest = 6 / (std::numbers::pi * std::numbers::pi); // 1 / (1 + 1/4 + 1/9 + ...)
+    auto const share = [&](std::uint32_t i) {
+        return static_cast<std::int64_t>(largest * static_cast<double>(all_ns) / (i + 1.0) / (i + 1.0));
+    };
+    if (number > 0) return share(number);
+    auto rest_ns = all_ns;
+    for (std::uint32_t i = 1; i < pieces && share(i) > 0; ++i) rest_ns -= share(i);
+    return rest_ns;
+}
+
 Forest ForestBuilder::build() {
     std::ranges::sort(measured_, {}, &Measured::id);
+    limit_pieces();
     std::vector<std::uint32_t> order(measured_.size());
     std::iota(order.begin(), order.end(), 0u);
     std::ranges::stable_sort(order, std::greater<>{}, [&](std::uint32_t i) { return measured_[i].start_ns; });
     Lists const lists(parents(), order);
+    struct Piece {
+        std::uint32_t chunk;
+        std::uint32_t number; ///< 0: the last of its chunk, below which hangs what comes later
+    };
+    std::vector<Piece> queue; // in order of breadth
+    auto const add = [&](std::span<std::uint32_t const> chunks) {
+        for (auto const chunk : chunks)
+            for (std::uint32_t i = 0; i < measured_[chunk].pieces; ++i) queue.push_back({chunk, i});
+    };
+    add(lists.roots());
+    Forest forest{.roots = static_cast<std::uint32_t>(queue.size())};
     auto const factor = overhead();
-    Forest forest{.roots = static_cast<std::uint32_t>(lists.roots().size())};
-    forest.chunks.resize(measured_.size());
-    std::vector<std::uint32_t> queue(lists.roots().begin(), lists.roots().end()); // in order of breadth
     for (std::uint32_t i = 0; i < queue.size(); ++i) {
-        auto const& from = measured_[queue[i]];
-        auto const children = lists.children(queue[i]);
-        forest.chunks[i] = {std::llround(factor * static_cast<double>(from.cost_ns)),
-                            static_cast<std::uint32_t>(queue.size()), static_cast<std::uint32_t>(children.size()),
-                            from.depth};
-        queue.insert(queue.end(), children.begin(), children.end());
+        auto const [chunk, number] = queue[i];
+        auto const& from = measured_[chunk];
+        auto const first_child = static_cast<std::uint32_t>(queue.size());
+        if (number == 0) add(lists.children(chunk));
+        auto const all_ns = std::llround(factor * static_cast<double>(from.cost_ns));
+        forest.chunks.push_back({piece_ns(all_ns, from.pieces, number), first_child,
+                                 static_cast<std::uint32_t>(queue.size()) - first_child, from.depth});
     }
     return forest;
 }

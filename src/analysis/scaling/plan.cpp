@@ -19,16 +19,21 @@ double most_chunks(std::uint64_t workers) {
 
 } // namespace
 
-Plan make_plan(Forest const& forest, double work, std::uint64_t workers, std::uint64_t seed) {
-    Plan plan{.replay = {.forest = forest, .seed = seed}};
+Plan make_plan(Forest const& forest, PlanOptions const& options) {
+    auto const work = options.work;
+    Plan plan{.replay = {.forest = forest, .seed = options.seed}};
     if (work == 1) return plan;
     auto const total = static_cast<double>(forest.total_ns());
-    auto const most = most_chunks(workers);
+    auto const most = most_chunks(options.workers);
     auto& replay = plan.replay;
-    for (auto grain = total * work / most; work * static_cast<double>(replay.forest.chunks.size()) > most;) {
-        plan.grain_ns = std::max<std::int64_t>(std::llround(grain), 1);
+    auto const use_grain = [&](double grain_ns) {
+        plan.grain_ns = std::max<std::int64_t>(std::llround(grain_ns), 1);
         replay.forest = join(forest, plan.grain_ns);
+    };
+    if (options.least_grain_ns > 0) use_grain(static_cast<double>(options.least_grain_ns));
+    for (auto grain = total * work / most; work * static_cast<double>(replay.forest.chunks.size()) > most;) {
         if (replay.forest.chunks.size() == 1) break;
+        use_grain(std::max(grain, static_cast<double>(plan.grain_ns)));
         grain *= 1.5;
     }
     plan.piece_ns = std::max(forest.total_ns() / pieces, plan.grain_ns);

@@ -11,7 +11,13 @@ struct Plan {
     std::int64_t piece_ns = 0; ///< resampled: the largest subtrees that are drawn
 };
 
-/// `work` times the forest for so many workers; once is the forest itself. Throws InputError if it is too much.
-[[nodiscard]] Plan make_plan(Forest const& forest, double work, std::uint64_t workers, std::uint64_t seed);
+struct PlanOptions {
+    double work = 1; ///< times the forest; once is the forest itself
+    std::uint64_t workers = 1;
+    std::uint64_t seed = 1;
+    std::int64_t least_grain_ns = 0; ///< joins at least that much, as another plan did
+};
+/// Throws InputError if it is too much work.
+[[nodiscard]] Plan make_plan(Forest const& forest, PlanOptions const& options);
 
 } // namespace espalier::analysis::scaling

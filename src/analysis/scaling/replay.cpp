@@ -19,8 +19,10 @@ public:
         : replay_(replay), problem_(replay), engine_(search::erase(ReplayProblem(replay))) {}
 
     [[nodiscard]] search::ProblemInfo const& info() const override { return engine_->info(); }
-    [[nodiscard]] PackedNodes roots() const override { return engine_->roots(); }
-    [[nodiscard]] PackedNodes next_stage(int, std::vector<search::EmitGroup> const&) const override { return {}; }
+    [[nodiscard]] PackedNodes roots(base::StopToken stop) const override { return engine_->roots(stop); }
+    [[nodiscard]] PackedNodes next_stage(int, std::vector<search::EmitGroup> const&, base::StopToken) const override {
+        return {};
+    }
     [[nodiscard]] search::Seeding seed(PackedNodes const& roots, search::SeedRule rule) const override {
         search::Seeding seeding{.done = {.counts = search::zero_counts(info())}};
         std::vector<Node> level;

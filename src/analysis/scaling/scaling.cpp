@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 
 namespace espalier::analysis::scaling {
 namespace {
@@ -33,8 +34,9 @@ void check(ScalingOptions const& options) {
     for (auto const nodes : options.nodes)
         if (nodes < 1 || nodes > 1'000'000)
             throw base::InputError("{} nodes: at least 1 and at most 1,000,000 can be simulated", nodes);
-    if (!std::isfinite(options.work) || options.work < 0 || options.latency_ns < 0 || options.master_ns < 0)
-        throw base::InputError("work, latency and master cost cannot be negative");
+    if (!std::isfinite(options.work) || options.work < 0 || options.latency_ns < 0 || options.master_ns < 0 ||
+        options.ns_per_byte < 0 || options.duration_s < 0)
+        throw base::InputError("work, duration, latency, bandwidth and master cost cannot be negative");
 }
 
 Forest read_forest(TraceSource& source, ScalingOptions const& options, Scaling& scaling) {
@@ -78,7 +80,8 @@ Prediction simulate(Plan const& plan, Task const& task, int threads, ScalingOpti
                                           .cluster = options.cluster,
                                           .slowdown = slowdown(task.nodes, threads, options.shared_cores),
                                           .latency_ns = options.latency_ns,
-                                          .message_ns = options.master_ns};
+                                          .message_ns = options.master_ns,
+                                          .ns_per_byte = options.ns_per_byte};
     simulation.cluster.policy = task.policy;
     auto const report = cluster::simulate(*replay_problem(plan.replay), simulation);
     Prediction prediction{.nodes = task.nodes,
@@ -93,8 +96,34 @@ Prediction simulate(Plan const& plan, Task const& task, int threads, ScalingOpti
     prediction.speedup = work / prediction.makespan;
     prediction.efficiency = prediction.speedup / cores;
     prediction.host_seconds = 1e-9 * static_cast<double>(base::thread_cpu_ns() - start_ns);
+    prediction.simulated = prediction.makespan;
     return prediction;
 }
+
+/// Work as one worker sees it: what it would take if nothing were lost.
+double ideal_seconds(Prediction const& p) { return p.efficiency * p.makespan; }
+
+/// Starting and ending take the same whatever lies between: two simulations say what every further second costs.
+Prediction extrapolated(Prediction const& half, Prediction const& whole, double ideal_s) {
+    auto const step_s = ideal_seconds(whole) - ideal_seconds(half);
+    auto const steps = (ideal_s - ideal_seconds(whole)) / step_s;
+    auto const further = [&](double a, double b) { return b + std::max(0.0, b - a) * steps; };
+    auto result = whole;
+    result.makespan = whole.makespan + std::max(whole.makespan - half.makespan, step_s) * steps;
+    result.efficiency = ideal_s / result.makespan;
+    result.speedup = whole.speedup / whole.efficiency * result.efficiency;
+    result.messages =
+        static_cast<std::uint64_t>(further(static_cast<double>(half.messages), static_cast<double>(whole.messages)));
+    result.bytes =
+        static_cast<std::uint64_t>(further(static_cast<double>(half.bytes), static_cast<double>(whole.bytes)));
+    result.master_load =
+        further(half.master_load * half.makespan, whole.master_load * whole.makespan) / result.makespan;
+    result.host_seconds = half.host_seconds + whole.host_seconds;
+    return result;
+}
+
+/// So many seconds of a worker's time are simulated, at most, of a long duration.
+double simulated_seconds(int nodes) { return std::clamp(16'384.0 / nodes, 2.0, 8.0); }
 
 std::vector<Prediction> simulate_all(std::vector<Task> const& tasks,
                                      std::function<Prediction(Task const&)> const& simulate_one) {
@@ -114,6 +143,60 @@ std::vector<Prediction> simulate_all(std::vector<Task> const& tasks,
     return predictions;
 }
 
+/// Simulates one number of nodes after the other, each with its share of work.
+class Predictor {
+public:
+    Predictor(Forest const& forest, ScalingOptions const& options, int threads, double work)
+        : forest_(forest), options_(options), threads_(threads), work_(work),
+          measured_s_(1e-9 * static_cast<double>(forest.total_ns())) {}
+
+    [[nodiscard]] Prediction operator()(Task const& task) const {
+        if (options_.duration_s <= 0) return simulated(task, plan(task.nodes, work_), work_);
+        auto const most_s = simulated_seconds(task.nodes);
+        auto const whole_work = work_of(task.nodes, std::min(options_.duration_s, most_s));
+        auto const whole_plan = plan(task.nodes, whole_work);
+        auto const whole = simulated(task, whole_plan, whole_work);
+        if (options_.duration_s <= most_s) return whole;
+        auto const half = simulated(task, plan(task.nodes, whole_work / 2, whole_plan.grain_ns), whole_work / 2);
+        auto result = extrapolated(half, whole, ideal_s(task.nodes, options_.duration_s));
+        result.work = work_of(task.nodes, options_.duration_s);
+        return result;
+    }
+    /// What is simulated of it.
+    [[nodiscard]] Plan plan_of(int nodes) const {
+        auto const s = std::min(options_.duration_s, simulated_seconds(nodes));
+        return plan(nodes, options_.duration_s > 0 ? work_of(nodes, s) : work_);
+    }
+    /// So much work, times the measured one, that all workers have something to do for so long.
+    [[nodiscard]] double work_of(int nodes, double seconds) const {
+        return seconds * static_cast<double>(workers(nodes)) / measured_s_;
+    }
+
+private:
+    [[nodiscard]] std::uint64_t workers(int nodes) const {
+        return static_cast<std::uint64_t>(nodes) * static_cast<std::uint64_t>(threads_);
+    }
+    /// What so many seconds of every worker's time take on the cores that there are.
+    [[nodiscard]] double ideal_s(int nodes, double seconds) const {
+        auto const all = static_cast<double>(workers(nodes));
+        return options_.shared_cores > 0 ? seconds * all / std::min<double>(options_.shared_cores, all) : seconds;
+    }
+    [[nodiscard]] Plan plan(int nodes, double work, std::int64_t least_grain_ns = 0) const {
+        return make_plan(forest_, {work, workers(nodes), options_.seed, least_grain_ns});
+    }
+    [[nodiscard]] Prediction simulated(Task const& task, Plan const& plan, double work) const {
+        auto prediction = simulate(plan, task, threads_, options_);
+        prediction.work = work;
+        return prediction;
+    }
+
+    Forest const& forest_;
+    ScalingOptions const& options_;
+    int threads_;
+    double work_;
+    double measured_s_;
+};
+
 void remark_plan(Plan const& plan, Scaling& scaling, int nodes) {
     auto const seconds = [](std::int64_t ns) { return base::human_duration(1e-9 * static_cast<double>(ns)); };
     auto const say = [&](std::string text) { scaling.remarks.push_back(std::move(text)); };
@@ -121,12 +204,24 @@ void remark_plan(Plan const& plan, Scaling& scaling, int nodes) {
                                        return text.starts_with("resampled");
                                    }))
         say(fmt::format(
-            "resampled: x{:g} of the measured work, subtrees of at most {} drawn with replacement; chains of "
-            "chunks that are longer than such a subtree are not kept",
-            scaling.work, seconds(plan.piece_ns)));
+            "resampled: {}, subtrees of at most {} drawn with replacement; chains of chunks that are longer "
+            "than such a subtree are not kept",
+            scaling.duration_s > 0 ? "work for " + base::human_duration(scaling.duration_s) + " of every node"
+                                   : fmt::format("x{:g} of the measured work", scaling.work),
+            seconds(plan.piece_ns)));
     if (plan.grain_ns > 0)
         say(fmt::format("nodes {}: subtrees below {} are simulated as one piece",
                         base::grouped(static_cast<std::uint64_t>(nodes)), seconds(plan.grain_ns)));
+}
+
+void remark_duration(Scaling& scaling) {
+    for (auto const& p : scaling.predictions)
+        if (p.simulated < p.makespan)
+            return scaling.remarks.push_back(
+                fmt::format("of {} the first seconds were simulated (nodes {}: {}), once half of them and once all, "
+                            "which says what every further second costs",
+                            base::human_duration(scaling.duration_s),
+                            base::grouped(static_cast<std::uint64_t>(p.nodes)), base::human_duration(p.simulated)));
 }
 
 /// Handing out and collecting takes the communicating thread of rank 0 some microseconds a message, in a real run too.
@@ -142,7 +237,7 @@ void remark_master(Scaling& scaling) {
 
 void remark_bounds(Scaling& scaling) {
     auto const say = [&](std::string text) { scaling.remarks.push_back(std::move(text)); };
-    if (scaling.work != 1) return;
+    if (scaling.work != 1 || scaling.duration_s > 0) return;
     if (scaling.critical_path > much * scaling.measured_seconds)
         say(fmt::format(
             "the longest chain of chunks holds {:.0f} % of the work: the trace shows little parallelism, and "
@@ -165,36 +260,50 @@ void remark_bounds(Scaling& scaling) {
 
 } // namespace
 
+namespace {
+
+/// As in the options, or as much as feeds the largest system.
+double work_for(ScalingOptions const& options, int threads, double measured_s) {
+    if (options.work > 0) return options.work;
+    auto const nodes = *std::ranges::max_element(options.nodes);
+    auto const wanted = std::min(seconds_a_worker, most_node_seconds / nodes) * nodes * threads;
+    return std::max(1.0, std::ceil(wanted / measured_s));
+}
+
+Limit limit_for(Scaling const& scaling, PolicyKind policy) {
+    std::vector<Prediction> own;
+    std::ranges::copy_if(scaling.predictions, std::back_inserter(own),
+                         [&](Prediction const& p) { return p.policy == policy; });
+    auto const is_same_work = scaling.duration_s <= 0;
+    return {.policy = policy,
+            .nodes = is_same_work ? limit_of(own) : std::nullopt,
+            .half_nodes = is_same_work && scaling.work == 1 ? std::nullopt : half_of(own),
+            .recommended = recommended(own, scaling.target_efficiency)};
+}
+
+} // namespace
+
 Scaling predict(TraceSource& source, ScalingOptions const& options) {
     check(options);
-    Scaling scaling;
+    Scaling scaling{.duration_s = options.duration_s, .target_efficiency = options.target_efficiency};
     auto const forest = read_forest(source, options, scaling);
     auto const threads = options.threads > 0 ? options.threads : std::max(source.execution().threads, 1);
-    auto const workers = [&](int nodes) {
-        return static_cast<std::uint64_t>(nodes) * static_cast<std::uint64_t>(threads);
-    };
     scaling.measured_seconds = 1e-9 * static_cast<double>(forest.total_ns());
     scaling.critical_path = 1e-9 * static_cast<double>(forest.critical_path_ns());
-    auto const most_nodes = *std::ranges::max_element(options.nodes);
-    auto const wanted =
-        std::min(seconds_a_worker, most_node_seconds / most_nodes) * static_cast<double>(workers(most_nodes));
-    scaling.work = options.work > 0 ? options.work : std::max(1.0, std::ceil(wanted / scaling.measured_seconds));
+    scaling.work = work_for(options, threads, scaling.measured_seconds);
+    Predictor const predictor(forest, options, threads, scaling.work);
+    if (options.duration_s > 0)
+        scaling.work = predictor.work_of(*std::ranges::max_element(options.nodes), options.duration_s);
     scaling.work_seconds = scaling.work * scaling.measured_seconds;
     std::vector<Task> tasks;
     for (auto const policy : options.policies)
         for (auto const nodes : options.nodes) tasks.push_back({nodes, policy});
-    scaling.predictions = simulate_all(tasks, [&](Task const& task) {
-        return simulate(make_plan(forest, scaling.work, workers(task.nodes), options.seed), task, threads, options);
-    });
-    for (auto const nodes : options.nodes)
-        remark_plan(make_plan(forest, scaling.work, workers(nodes), options.seed), scaling, nodes);
+    scaling.predictions = simulate_all(tasks, predictor);
+    for (auto const nodes : options.nodes) remark_plan(predictor.plan_of(nodes), scaling, nodes);
+    remark_duration(scaling);
     remark_bounds(scaling);
     remark_master(scaling);
-    for (std::size_t i = 0; i < options.policies.size(); ++i) {
-        auto const first = scaling.predictions.begin() + static_cast<std::ptrdiff_t>(i * options.nodes.size());
-        std::vector<Prediction> const own(first, first + static_cast<std::ptrdiff_t>(options.nodes.size()));
-        scaling.limits.push_back({options.policies[i], limit_of(own), scaling.work == 1 ? std::nullopt : half_of(own)});
-    }
+    for (auto const policy : options.policies) scaling.limits.push_back(limit_for(scaling, policy));
     return scaling;
 }
 
@@ -217,6 +326,13 @@ std::optional<int> half_of(std::vector<Prediction> predictions) {
         half = prediction.nodes;
     }
     return half;
+}
+
+std::optional<Prediction> recommended(std::vector<Prediction> const& predictions, double efficiency) {
+    std::optional<Prediction> most;
+    for (auto const& prediction : predictions)
+        if (prediction.efficiency >= efficiency && (!most || prediction.nodes > most->nodes)) most = prediction;
+    return most;
 }
 
 } // namespace espalier::analysis::scaling

@@ -1,6 +1,7 @@
 #include "measured.hpp"
 #include "world.hpp"
 
+#include "espalier/base/print.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/cluster/collectives/calibration.hpp"
 #include "espalier/cluster/communicator.hpp"
@@ -188,8 +189,9 @@ void check(fs::path const& file, Options const& options, World const& world) {
 
 } // namespace
 
-int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare) {
-    World world;
+int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare,
+              std::chrono::nanoseconds patience) {
+    World world(patience);
     auto const prepared = prepare_together(world, [&] {
         auto const options = prepare();
         check(file, options, world);
@@ -203,10 +205,9 @@ int calibrate(std::filesystem::path const& file, std::function<Options()> const&
         auto const text = to_yaml(found);
         write(file, text);
         if (options.json)
-            fmt::print("{}\n",
-                       base::Json{{"file", file.string()}, {"yaml", text}, {"levels", levels_json(found)}}.dump(2));
+            base::put_json(base::Json{{"file", file.string()}, {"yaml", text}, {"levels", levels_json(found)}});
         else
-            fmt::print("{}written to {}\n", text, file.string());
+            base::say("{}written to {}\n", text, file.string());
         return 0;
     });
 }

@@ -1,5 +1,7 @@
 #include "measured.hpp"
 
+#include "espalier/base/print.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -181,7 +183,7 @@ std::uint64_t count_wrong_rows(SizeResult const& size) {
 int measure_job(World& world, Job const& job) {
     Report report{.options = job.options, .hosts = world.hosts(), .tasks = {}};
     bool const prints = world.rank() == 0 && !job.options.json;
-    if (prints) fmt::print("{}", heading(job.options, world.hosts()));
+    if (prints) base::say(heading(job.options, world.hosts()));
     for (auto const& plans : tasks_of(job.plans)) {
         auto& task = report.tasks.emplace_back();
         task.name = plans.front()->task;
@@ -189,18 +191,18 @@ int measure_job(World& world, Job const& job) {
         for (std::size_t i = 0; i < job.options.sizes.size(); ++i) {
             task.sizes.push_back(Contest(world, job.options, plans, i).run());
             report.wrong += count_wrong_rows(task.sizes.back());
-            if (prints) fmt::print("{}", to_text(task, task.sizes.back()));
+            if (prints) base::say(to_text(task, task.sizes.back()));
             std::fflush(stdout);
         }
     }
-    if (world.rank() == 0 && job.options.json) fmt::print("{}\n", to_json(report).dump(2));
+    if (world.rank() == 0 && job.options.json) base::put_json(to_json(report));
     return static_cast<int>(report.wrong > 0 ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 
 } // namespace
 
-int measure(std::function<Job()> const& prepare) {
-    World world;
+int measure(std::function<Job()> const& prepare, std::chrono::nanoseconds patience) {
+    World world(patience);
     auto const prepared = prepare_together(world, [&] {
         auto const job = prepare();
         check(job, world.size());

@@ -1,5 +1,8 @@
 #include "measured.hpp"
 
+#include "espalier/base/failure.hpp"
+#include "espalier/base/print.hpp"
+
 #include <cmath>
 
 namespace espalier::cluster::collectives {
@@ -59,18 +62,14 @@ Job job_from(base::Json const& json) {
 }
 
 Prepared prepare_together(World const& world, std::function<base::Json()> const& prepare) {
-    auto const failed = [](base::ExitCode code, std::exception const& error) {
-        fmt::print(stderr, "espalier: {}\n", error.what());
-        return base::Json{{"code", static_cast<int>(code)}};
-    };
     base::Json message;
     if (world.rank() == 0) {
         try {
             message = {{"code", 0}, {"value", prepare()}};
-        } catch (base::InputError const& error) {
-            message = failed(base::ExitCode::invalid_input, error);
         } catch (std::exception const& error) {
-            message = failed(base::ExitCode::failure, error);
+            auto const failure = base::describe(error);
+            base::complain(failure.text);
+            message = {{"code", static_cast<int>(failure.code)}};
         }
     }
     message = base::Json::parse(world.broadcast(message.dump()));
@@ -80,12 +79,10 @@ Prepared prepare_together(World const& world, std::function<base::Json()> const&
 int run_together(World const& world, std::function<int()> const& work) {
     try {
         return work();
-    } catch (base::InputError const& error) {
-        fmt::print(stderr, "espalier: rank {}: {}\n", world.rank(), error.what());
-        world.abort(static_cast<int>(base::ExitCode::invalid_input));
     } catch (std::exception const& error) {
-        fmt::print(stderr, "espalier: rank {}: {}\n", world.rank(), error.what());
-        world.abort(static_cast<int>(base::ExitCode::failure));
+        auto const failure = base::describe(error);
+        base::complain("rank {}: {}", world.rank(), failure.text);
+        world.abort(static_cast<int>(failure.code));
     }
 }
 

@@ -42,7 +42,8 @@ MPI_Datatype datatype_of(Element element) {
     return element == Element::f32 ? MPI_FLOAT : element == Element::f64 ? MPI_DOUBLE : MPI_UINT32_T;
 }
 
-World::World() : data_(std::make_unique<Data>()) {
+World::World(std::chrono::nanoseconds patience) : data_(std::make_unique<Data>()) {
+    data_->start.emplace(Watchdog::Options{patience, start_message(patience)});
     int provided = 0;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided); // control variables, to force algorithms
     MPI_Init(nullptr, nullptr);
@@ -68,6 +69,7 @@ std::string World::broadcast(std::string text) const {
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     text.resize(size);
     MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, MPI_COMM_WORLD);
+    data_->start.reset();
     return text;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "espalier/cluster/collectives/execution.hpp"
+#include "espalier/cluster/watchdog.hpp"
 
 #include <mpi.h>
 
 #include <map>
+#include <optional>
 
 namespace espalier::cluster::collectives {
 
@@ -12,6 +14,7 @@ namespace espalier::cluster::collectives {
 struct World::Data {
     int rank = 0;
     int size = 1;
+    std::optional<Watchdog> start; ///< until rank 0 has told the others what to do
     std::vector<std::string> hosts;
     std::map<std::vector<int>, MPI_Comm> made; ///< MPI_COMM_NULL where this rank is no member
 

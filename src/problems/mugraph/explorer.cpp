@@ -6,6 +6,9 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
+#include "espalier/program/source_ops.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -47,11 +50,12 @@ Explorer::Explorer(Setup const& setup, search::Notes& notes) : setup_(&setup), n
             arguments.push_back(exprs[static_cast<std::size_t>(id)]);
             operands.push_back(shapes[static_cast<std::size_t>(id)]);
         }
-        program::RuleInput<program::Word> const input{operands, op.attributes, shapes[exprs.size()].back(), {}};
+        program::RuleInput<program::Word> const input{
+            operands, op.attributes, setup.target.op_sizes[exprs.size() - graph.inputs.size()], {}};
         exprs.push_back(program::info(op.code).expression(expressions_, arguments, input));
     }
     for (auto const id : graph.outputs) targets_.push_back(exprs[static_cast<std::size_t>(id)]);
-    if (setup.prune != config::Prune::none) expressions_.set_targets(targets_);
+    if (setup.prune != Prune::none) expressions_.set_targets(targets_);
 }
 
 void Explorer::forget() {
@@ -91,26 +95,43 @@ std::unique_ptr<KernelContext> Explorer::make_context(std::uint32_t unit_dims) {
             value.content = base::hash_combine(1, i);
             context->inputs.push_back(context->values.add(std::move(value)));
         }
-        if (set_targets(*context)) return context;
+        if (set_targets(*context, draw + 1 == max_draws)) return context;
     }
-    throw base::InputError("the program divides by zero on {} random inputs in a row: it cannot be verified",
-                           max_draws);
+    ESP_ASSERT(false); // the last draw throws
+    return nullptr;
 }
 
-/// Evaluates the program itself on the shrunk shape. False if it divides by zero there.
-bool Explorer::set_targets(KernelContext& context) const {
-    auto const& graph = setup_->target.graph;
+void Explorer::check_program() {
+    auto const dims = static_cast<unsigned>(setup_->target.dims);
+    for (std::uint32_t unit_dims = 0; unit_dims < 1u << dims; ++unit_dims)
+        if (__builtin_popcount(unit_dims) <= setup_->space.graph_kernels) (void)make_context(unit_dims);
+}
+
+base::KeyError Explorer::refusal(std::size_t op, std::string const& problem) const {
+    auto const& source = setup_->target.source;
+    auto const at = program::source_ops(source)[op];
+    return {fmt::format("problem.program.ops[{}]", at), fmt::format("{} {}", source.ops[at].op, problem)};
+}
+
+/// Evaluates the program itself on the shrunk shape. False if it divides by zero there and may be drawn again.
+bool Explorer::set_targets(KernelContext& context, bool is_last_draw) const {
+    auto const graph = setup_->target.with_sizes(context.sizes);
     std::vector<verify::Tiles> tensors;
     for (auto const id : context.inputs) tensors.push_back(context.values[id].tiles);
-    for (auto const& op : graph.ops) {
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+        auto const& op = graph.ops[i];
         std::vector<verify::Tiles const*> operands;
         for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
         verify::Tiles out;
         auto const status = verify::evaluate_op(op.code, op.attributes, context.model, operands, 1, out);
-        if (status == verify::OpStatus::zero_divisor) return false;
         if (status == verify::OpStatus::no_exponent)
-            throw base::InputError("the program takes an exponential of an exponential, which cannot be verified in a "
-                                   "finite field: leave one of them out");
+            throw refusal(i, "takes an exponential of what comes from an exponential (which cannot be evaluated in a "
+                             "finite field, so that no result could be verified): leave one of them out");
+        if (status == verify::OpStatus::zero_divisor && !is_last_draw) return false;
+        if (status == verify::OpStatus::zero_divisor)
+            throw refusal(i, fmt::format("divides by zero on {} random inputs in a row (on the small shape where "
+                                         "programs are compared, so that no result could be verified): leave it out",
+                                         max_draws));
         tensors.push_back(std::move(out));
     }
     for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[static_cast<std::size_t>(id)]));

@@ -3,6 +3,7 @@
 #include "classes.hpp"
 #include "states.hpp"
 
+#include "espalier/base/key_error.hpp"
 #include "espalier/expr/expressions.hpp"
 #include "espalier/search/problem.hpp"
 #include "espalier/smt/referee.hpp"
@@ -18,16 +19,25 @@ namespace espalier::problems::mugraph {
 struct Setup {
     Target target;
     Space space;
-    config::Prune prune = config::Prune::native;
+    Prune prune = Prune::native;
     std::uint64_t seed = 1;
     config::HardwareConfig const* hardware = nullptr;
+    smt::Answers* answers = nullptr;    ///< of Z3, to all threads
     std::size_t memo_bytes = 48u << 20; ///< of one thread; past it memos start again
     double least_us = 0;                ///< no program can read its inputs and write its outputs faster
     double launch_us = 0;               ///< of every kernel
 };
 
 /// Counters of the search, by their place in the problem's info; the reasons of `Reject` come after `first_reject`.
-enum class Count : std::uint8_t { examined, expressions, solver_queries, solver_us, forms_tried, first_reject };
+enum class Count : std::uint8_t {
+    examined,
+    expressions,
+    solver_queries,
+    solver_us,
+    forms_tried,
+    no_second_shape,
+    first_reject,
+};
 
 /// One thread's view of the tree: makes the state that a node stands for, from memos as far as it was seen before.
 class Explorer {
@@ -36,10 +46,13 @@ public:
     Explorer(Explorer const&) = delete;
     Explorer& operator=(Explorer const&) = delete;
 
+    /// Throws KeyError if the program cannot be evaluated on one of the shrunk shapes that the search may come to.
+    void check_program();
     /// Makes the state of a node; `kernel()` and `block()` are then about it.
     void replay(Node const& node);
     [[nodiscard]] KernelState const& kernel() const { return kernel_; }
     [[nodiscard]] expr::Expressions const& expressions() const { return expressions_; }
+    [[nodiscard]] search::Notes& notes() const { return *notes_; }
     [[nodiscard]] bool is_in_block() const { return block_.block != nullptr; }
 
     /// The tensors that are the outputs searched for, if the program is complete on the shrunk shape.
@@ -55,7 +68,8 @@ public:
 private:
     [[nodiscard]] KernelContext& context_of(Node const& node);
     [[nodiscard]] std::unique_ptr<KernelContext> make_context(std::uint32_t unit_dims);
-    [[nodiscard]] bool set_targets(KernelContext& context) const;
+    [[nodiscard]] bool set_targets(KernelContext& context, bool is_last_draw) const;
+    [[nodiscard]] base::KeyError refusal(std::size_t op, std::string const& problem) const;
     void forget();
     [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -69,7 +83,19 @@ private:
     [[nodiscard]] std::int32_t block_value(Step const& step);
     [[nodiscard]] std::int32_t kernel_value(Step const& step);
     struct OpInput;
+    using Ids = std::array<int, max_operands>;
+    [[nodiscard]] std::uint64_t block_key(Step const& step, Ids& ids) const;
+    [[nodiscard]] std::uint64_t kernel_key(Step const& step, Ids& ids) const;
+    [[nodiscard]] OpInput block_input(Step const& step, Ids const& ids) const;
+    [[nodiscard]] OpInput kernel_input(Step const& step, Ids const& ids) const;
+    [[nodiscard]] std::optional<Reject> outline(Values const& values, OpInput const& input, Value& value);
     [[nodiscard]] std::int32_t make_value(Values& values, OpInput const& input);
+    [[nodiscard]] bool is_whole(program::Word const& quotient) const;
+    [[nodiscard]] smt::Referee& referee();
+    [[nodiscard]] bool asks_always() const { return setup_->prune == Prune::z3 || setup_->prune == Prune::both; }
+    void announce(Values const& values, OpInput const& input);
+    void announce_block_op(Step const& step);
+    void announce_kernel_op(Step const& step);
     [[nodiscard]] bool is_useful(program::ExprId expr, std::uint32_t pattern);
     [[nodiscard]] bool is_proved_part(program::ExprId expr, std::uint32_t pattern);
     void fill_bytes(Value& value, Block const& block) const;
@@ -126,7 +152,7 @@ private:
     search::Notes* notes_;
     expr::Expressions expressions_;
     std::vector<program::ExprId> targets_;
-    std::unordered_map<std::uint32_t, std::unique_ptr<smt::Referee>> referees_; ///< by pattern of splits
+    std::unique_ptr<smt::Referee> referee_; ///< made when it is asked
     std::uint64_t replays_ = 0;
     bool is_full_ = false; ///< memos start again with the next node
     std::map<std::uint32_t, std::unique_ptr<KernelContext>> contexts_;

@@ -2,7 +2,9 @@
 
 #include "explorer_detail.hpp"
 #include "instantiate.hpp"
+#include "operand_lists.hpp"
 
+#include "espalier/base/cpu_clock.hpp"
 #include "espalier/base/system.hpp"
 
 #include <algorithm>
@@ -72,36 +74,28 @@ template <class Take>
 void Explorer::for_each_op(std::vector<SearchOp> const& ops, Tensors const& tensors, std::uint64_t last_key,
                            Take&& take) {
     auto const first = last_key == 0 ? 0 : static_cast<int>(last_key >> 48) - 1;
+    auto const has_sums = std::ranges::any_of(ops, [](auto const& op) { return op.row().field.terms > 1; });
+    auto const pairs = has_sums ? product_pairs(tensors) : std::vector<std::pair<int, int>>{};
     Step step;
-    auto const offer = [&] {
+    auto const offer = [&](OperandList const& list) {
+        std::ranges::copy(list, step.in.begin());
         if (key_of(step) > last_key) take(step);
     };
-    auto const set = [&](int i, int operand) {
-        step.in[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(operand);
-    };
-    auto const has_four = std::ranges::any_of(ops, [](auto const& op) { return op.row().inputs == 4; });
-    auto const pairs = has_four ? product_pairs(tensors) : std::vector<std::pair<int, int>>{};
     for (int newest = first; newest < tensors.count; ++newest)
         for (std::size_t o = 0; o < ops.size(); ++o) {
             auto const& row = ops[o].row();
             step = {};
             step.op = static_cast<std::uint8_t>(o);
             step.count = static_cast<std::uint8_t>(row.inputs);
-            set(0, newest);
-            if (row.inputs == 1) offer();
-            if (row.inputs == 2)
-                for (int other = 0; other <= newest; ++other) {
-                    auto const is_square = other == newest && row.code == program::OpCode::mul;
-                    if (is_square && !setup_->space.has_self_products) continue;
-                    set(0, other), set(1, newest), offer();
-                    if (!row.is_commutative && other < newest) set(0, newest), set(1, other), offer();
-                }
-            if (row.inputs == 4)
-                for (auto const& [a, c] : pairs) // [a b] [c; d]: of twins that swap both pairs one is kept
-                    for (auto const& [b, d] : pairs) {
-                        if (std::pair(b, d) < std::pair(a, c) || std::max({a, b, c, d}) != newest) continue;
-                        set(0, a), set(1, b), set(2, c), set(3, d), offer();
-                    }
+            if (row.field.terms > 1) {
+                for_each_sum_of_products(pairs, row.field.terms, newest, offer);
+                continue;
+            }
+            auto const order = row.is_commutative ? OperandOrder::commutes : OperandOrder::matters;
+            auto const has_squares = row.code != program::OpCode::mul || setup_->space.has_self_products;
+            for_each_list(row.inputs, order, newest, [&](OperandList const& list) {
+                if (has_squares || list[0] != list[1]) offer(list);
+            });
         }
 }
 
@@ -137,21 +131,25 @@ void Explorer::take_notes() {
 /// Counts an op that is tried and why it was refused; one in `sample` is timed, for the trace.
 template <class Attempt>
 void Explorer::examine(Attempt&& attempt) {
-    constexpr std::uint64_t sample = 64;
+    constexpr std::uint64_t sample = 256;
+    notes_->stop().check();
     ++examined_;
     bool const is_timed = ++attempts_ % sample == 0;
-    auto const start_ns = is_timed ? base::steady_ns() : 0;
+    auto const start_ns = is_timed ? base::thread_cpu_ns() : 0;
     std::optional<Reject> const why = attempt();
     if (why) reject(*why);
     if (is_timed)
         notes_->add_part(why ? static_cast<std::size_t>(*why) : reject_count,
-                         static_cast<std::int64_t>(sample) * (base::steady_ns() - start_ns));
+                         static_cast<std::int64_t>(sample) *
+                             std::max<std::int64_t>(base::thread_cpu_ns() - start_ns - base::thread_cpu_clock_ns(), 1));
 }
 
 void Explorer::expand_block(Node const& node) {
     push_finishes(node);
     auto const& block = *block_.block;
     if (block_.ops >= setup_->space.block_op_limit(block.begin.count) || block_.tensors.count >= max_tensors) return;
+    if (asks_always())
+        for_each_op(*block.ops, block_.tensors, block_.last_key, [&](Step const& step) { announce_block_op(step); });
     for_each_op(*block.ops, block_.tensors, block_.last_key, [&](Step step) {
         step.kind = Step::Kind::block_op;
         examine([&]() -> std::optional<Reject> {
@@ -283,7 +281,10 @@ std::optional<Reject> Explorer::why_no_kernel_op(Value const& value, Step const&
 
 void Explorer::push_kernel_ops(Node const& node) {
     auto const graphs_left = graph_kernels_left(node);
-    for_each_op(setup_->space.kernel_ops, kernel_.tensors, kernel_.last_key, [&](Step step) {
+    auto const& ops = setup_->space.kernel_ops;
+    if (asks_always())
+        for_each_op(ops, kernel_.tensors, kernel_.last_key, [&](Step const& step) { announce_kernel_op(step); });
+    for_each_op(ops, kernel_.tensors, kernel_.last_key, [&](Step step) {
         step.kind = Step::Kind::kernel_op;
         examine([&]() -> std::optional<Reject> {
             auto const id = kernel_value(step);

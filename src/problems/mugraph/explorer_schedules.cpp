@@ -39,6 +39,7 @@ bool Explorer::block_fits(Node const& node, int kernel, Sizes const& sizes) cons
     for (auto const& shape : operand_shapes(node.begin[static_cast<std::size_t>(kernel)]))
         operands.push_back(numbers(shape, sizes));
     auto const block = block_of(setup_->target, setup_->space, node, kernel, operands, sizes);
+    if (!has_legal_shapes(block)) return false;
     auto const bytes =
         setup_->space.has_liveness ? program::shared_memory_bytes(block) : program::shared_memory_sum_bytes(block);
     return bytes <= setup_->space.shared_memory_bytes;
@@ -51,6 +52,7 @@ std::vector<Explorer::Scheduled> Explorer::extend_schedules(Node const& node, in
     std::vector<Scheduled> out;
     for (auto const& one : before)
         for (auto const& sizes : sizes_of(setup_->space, begin, operands, one.sizes)) {
+            notes_->stop().check();
             auto next = one;
             next.sizes = with_kernel(setup_->target, kernel, sizes, one.sizes);
             next.kernels[static_cast<std::size_t>(kernel)] = sizes;
@@ -101,12 +103,13 @@ std::vector<Explorer::Scheduled> Explorer::cheapest(Node const& node, int kernel
     prefix.count = static_cast<std::uint8_t>(end_of_kernel(node, kernel));
     std::map<std::uint64_t, std::pair<double, Scheduled>> best;
     for (auto const& one : list) {
+        notes_->stop().check();
         std::uint64_t key = 0;
         for (int i = 0; i < kernel_.tensors.count; ++i)
             for (auto const size : numbers(kernel_.context->values[kernel_.tensors[i]].shape, one.sizes))
                 key = base::hash_combine(key, static_cast<std::uint64_t>(size));
         auto const graph = program_of(setup_->target, setup_->space, prefix, one.sizes, {});
-        auto const us = cost::estimate(graph, *setup_->hardware).us;
+        auto const us = cost::estimate(program::with_thread_graphs(graph), *setup_->hardware).us;
         auto const [at, is_new] = best.try_emplace(key, us, one);
         if (!is_new && us < at->second.first) at->second = {us, one};
     }
@@ -121,6 +124,7 @@ std::optional<Reject> Explorer::why_infeasible(Begin const& begin, int kernel, s
     auto without_loop = begin;
     for (auto& cut : without_loop.cuts) cut.loop = -1;
     for (auto const& one : before) {
+        notes_->stop().check();
         auto const all = sizes_of(setup_->space, begin, operands, one.sizes);
         for (auto const& sizes : all)
             if (operands_fit(begin, kernel, operands, with_kernel(setup_->target, kernel, sizes, one.sizes)))
@@ -181,11 +185,11 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
         key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     }
-    auto const [at, is_new] = classes_.try_emplace(key);
-    auto& classes = at->second;
-    if (!is_new) return classes;
+    if (auto const known = classes_.find(key); known != classes_.end()) return known->second;
+    Classes classes; // remembered when it is whole: a run may stop in the middle
     auto const before = distinct_for(shapes, schedules_before(node, kernel));
     for (auto const& begin : classes_of(setup_->space, shapes)) {
+        notes_->stop().check();
         auto why = why_infeasible(begin, kernel, shapes, before);
         if (!why && !can_shrink(node, begin, shapes)) why = Reject::no_grid;
         if (why)
@@ -193,7 +197,7 @@ Explorer::Classes const& Explorer::classes_for(Node const& node, std::span<std::
         else
             classes.feasible.push_back(begin);
     }
-    return classes;
+    return classes_[key] = std::move(classes);
 }
 
 } // namespace espalier::problems::mugraph

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace espalier::problems::mugraph {
 
@@ -31,6 +32,15 @@ verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const
     out.has_q = operand.has_q;
     out.p.assign(static_cast<std::size_t>(out.batch * program::element_count(out.shape)), 1);
     if (out.has_q) out.q = out.p;
+    return out;
+}
+
+std::uint64_t content_of(SearchOp const& op) {
+    auto out = base::hash_combine(static_cast<std::uint64_t>(op.code), op.size.hash());
+    for (auto const& [name, values] : op.attributes.items()) {
+        out = base::hash_combine(out, static_cast<std::uint64_t>(name));
+        for (auto const value : values) out = base::hash_combine(out, std::bit_cast<std::uint64_t>(value));
+    }
     return out;
 }
 
@@ -81,7 +91,7 @@ std::unique_ptr<Block> Explorer::make_block(Node const& node, int kernel) {
     block->pattern = kernel_.pattern;
     block->splits = kernel_.splits;
     kernel_.splits = outside;
-    kernel_.pattern = setup_->prune == config::Prune::none ? 0 : expressions_.pattern(outside);
+    kernel_.pattern = setup_->prune == Prune::none ? 0 : expressions_.pattern(outside);
     block->ops = &ops_of(setup_->space, begin);
     if (!setup_->space.has_liveness) {
         auto const all = extend_schedules(node, kernel, schedules_before(node, kernel), MemoryCheck::operands);
@@ -123,7 +133,7 @@ void Explorer::add_splits(Begin const& begin, int kernel, std::span<int const> o
         }
         if (begin.cuts[i].loop >= 0) split(target.loop_word(begin, kernel), shape[begin.cuts[i].loop]);
     }
-    kernel_.pattern = setup_->prune == config::Prune::none ? 0 : expressions_.pattern(kernel_.splits);
+    kernel_.pattern = setup_->prune == Prune::none ? 0 : expressions_.pattern(kernel_.splits);
 }
 
 void Explorer::fill_bytes(Value& value, Block const& block) const {
@@ -147,75 +157,103 @@ struct Explorer::OpInput {
     Block const* block = nullptr;
 };
 
-std::int32_t Explorer::block_value(Step const& step) {
-    auto& block = *block_.block;
+/// Fills in the operands of a step, and says under which key its outcome is known.
+std::uint64_t Explorer::block_key(Step const& step, Ids& ids) const {
     std::uint64_t key = step.op + 1u;
-    std::array<int, max_operands> ids{};
     for (std::size_t i = 0; i < step.count; ++i) {
         ids[i] = block_.tensors[step.in[i]];
         key = key << 14 | static_cast<std::uint64_t>(ids[i]);
     }
-    auto answer = block.values.find(key);
-    if (answer != Values::missing) return answer;
-    std::span<int const> const operands(ids.data(), step.count);
-    answer = make_value(block.values, {(*block.ops)[step.op], operands, block.loop_word, block.loop, block.pattern,
-                                       *block.context, &block});
-    block.values.note(key, answer);
-    is_full_ = is_full_ || block.values.size() > max_block_values;
-    return answer;
+    return key;
 }
 
-std::int32_t Explorer::kernel_value(Step const& step) {
-    auto& values = kernel_.context->values;
-    std::array<int, max_operands> ids{};
+std::uint64_t Explorer::kernel_key(Step const& step, Ids& ids) const {
     std::uint64_t key = base::hash_combine(kernel_.pattern, step.op);
     for (std::size_t i = 0; i < step.count; ++i) {
         ids[i] = kernel_.tensors[step.in[i]];
         key = base::hash_combine(key, static_cast<std::uint64_t>(ids[i]));
     }
+    return key;
+}
+
+Explorer::OpInput Explorer::block_input(Step const& step, Ids const& ids) const {
+    auto const& block = *block_.block;
+    return {(*block.ops)[step.op], {ids.data(), step.count}, block.loop_word, block.loop,
+            block.pattern,         *block.context,           &block};
+}
+
+Explorer::OpInput Explorer::kernel_input(Step const& step, Ids const& ids) const {
+    return {
+        setup_->space.kernel_ops[step.op], {ids.data(), step.count}, {}, 1, kernel_.pattern, *kernel_.context, nullptr};
+}
+
+std::int32_t Explorer::block_value(Step const& step) {
+    auto& values = block_.block->values;
+    Ids ids{};
+    auto const key = block_key(step, ids);
     auto answer = values.find(key);
     if (answer != Values::missing) return answer;
-    std::span<int const> const operands(ids.data(), step.count);
-    answer = make_value(
-        values, {setup_->space.kernel_ops[step.op], operands, {}, 1, kernel_.pattern, *kernel_.context, nullptr});
+    answer = make_value(values, block_input(step, ids));
+    values.note(key, answer);
+    is_full_ = is_full_ || values.size() > max_block_values;
+    return answer;
+}
+
+std::int32_t Explorer::kernel_value(Step const& step) {
+    auto& values = kernel_.context->values;
+    Ids ids{};
+    auto const key = kernel_key(step, ids);
+    auto answer = values.find(key);
+    if (answer != Values::missing) return answer;
+    answer = make_value(values, kernel_input(step, ids));
     values.note(key, answer);
     return answer;
+}
+
+/// All that is known of an op's outcome without computing it: shape, side of the loop, expression.
+std::optional<Reject> Explorer::outline(Values const& values, OpInput const& input, Value& value) {
+    auto const& row = input.op.row();
+    auto const n = input.operands.size();
+    std::array<program::SymbolicShape, max_operands> shapes;
+    std::array<program::ExprId, max_operands> exprs;
+    for (std::size_t i = 0; i < n; ++i) {
+        shapes[i] = values[input.operands[i]].shape;
+        exprs[i] = values[input.operands[i]].expr;
+    }
+    program::RuleInput<Word> const rule{std::span(shapes.data(), n), input.op.attributes, input.op.size,
+                                        input.loop_word};
+    auto const shape = row.symbolic_shape(rule);
+    if (!shape) return Reject::shape;
+    value.shape = *shape;
+    auto const side = values[input.operands[0]].is_after_loop;
+    for (auto const id : input.operands)
+        if (values[id].is_after_loop != side) return Reject::loop_side;
+    if (side && program::is_accumulator(row)) return Reject::loop_side;
+    value.is_after_loop = side || program::is_accumulator(row);
+    if (setup_->prune != Prune::none) value.expr = row.expression(expressions_, std::span(exprs.data(), n), rule);
+    return std::nullopt;
 }
 
 std::int32_t Explorer::make_value(Values& values, OpInput const& input) {
     auto const& row = input.op.row();
     auto const n = input.operands.size();
-    std::array<program::SymbolicShape, max_operands> shapes;
-    std::array<program::ExprId, max_operands> exprs;
-    std::array<verify::Tiles const*, max_operands> tiles{};
-    std::uint64_t content = base::hash_combine(static_cast<std::uint64_t>(input.op.code), input.op.size.hash());
-    for (std::size_t i = 0; i < n; ++i) {
-        auto const& operand = values[input.operands[i]];
-        shapes[i] = operand.shape;
-        exprs[i] = operand.expr;
-        tiles[i] = &operand.tiles;
-        content = base::hash_combine(content, operand.content);
-    }
-    program::RuleInput<Word> const rule{std::span(shapes.data(), n), input.op.attributes, input.op.size,
-                                        input.loop_word};
     Value value;
-    auto const shape = row.symbolic_shape(rule);
-    if (!shape) return rejected(Reject::shape);
-    value.shape = *shape;
-    auto const side = values[input.operands[0]].is_after_loop;
-    for (auto const id : input.operands)
-        if (values[id].is_after_loop != side) return rejected(Reject::loop_side);
-    if (side && program::is_accumulator(row)) return rejected(Reject::loop_side);
-    value.is_after_loop = side || program::is_accumulator(row);
-    if (setup_->prune != config::Prune::none) {
-        value.expr = row.expression(expressions_, std::span(exprs.data(), n), rule);
-        if (!is_useful(value.expr, input.pattern)) return rejected(Reject::expression);
+    if (auto const why = outline(values, input, value)) return rejected(*why);
+    if (!is_useful(value.expr, input.pattern)) return rejected(Reject::expression);
+    std::array<verify::Tiles const*, max_operands> tiles{};
+    auto content = content_of(input.op);
+    for (std::size_t i = 0; i < n; ++i) {
+        tiles[i] = &values[input.operands[i]].tiles;
+        content = base::hash_combine(content, values[input.operands[i]].content);
     }
     auto attributes = input.op.attributes;
     if (row.field.reduction.to_size) {
         auto const size = input.op.size.value(input.context.sizes);
-        auto const from = numbers(shapes[0], input.context.sizes).back();
+        auto const& operand = values[input.operands[0]].shape;
+        auto const axis = program::axis_of(attributes, operand).value();
+        auto const from = numbers(operand, input.context.sizes)[axis];
         if (size == 0 || from % size != 0 || from == size) return rejected(Reject::shape);
+        if (!input.block && !is_whole(operand[axis] / input.op.size)) return rejected(Reject::shape);
         attributes = attributes.with(program::AttributeName::size, size);
     }
     auto const status = verify::evaluate_op(input.op.code, attributes, input.context.model, std::span(tiles.data(), n),
@@ -233,34 +271,65 @@ std::int32_t Explorer::make_value(Values& values, OpInput const& input) {
     return values.add(std::move(value));
 }
 
-bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {
-    auto& referee = referees_[pattern];
-    if (!referee) {
-        smt::Referee::Options options;
-        options.pattern = block_.block ? block_.block->splits : kernel_.splits;
-        options.rlimit = 40'000; // proves nearly as much as ten times more
-        referee = std::make_unique<smt::Referee>(expressions_, targets_, options);
+/// Whether a quotient of sizes of the kernel level is whole for every schedule.
+bool Explorer::is_whole(Word const& quotient) const {
+    bool has_negative = false, has_kernel_symbol = false;
+    for (int i = 0; i < Word::max_symbols; ++i) {
+        has_negative = has_negative || quotient.exponent(i) < 0;
+        has_kernel_symbol = has_kernel_symbol || (i >= setup_->target.dims && quotient.exponent(i) != 0);
     }
-    auto const before = referee->statistics();
-    auto const start_ns = base::steady_ns();
-    auto const is_proved = referee->is_part(expr) == smt::Referee::Answer::proved;
-    auto const cpu_ns = referee->statistics().cpu_ns - before.cpu_ns;
-    auto const queries = referee->statistics().queries - before.queries;
-    if (queries > 0)
-        notes_->add_query({.start_ns = start_ns, .duration_ns = base::steady_ns() - start_ns, .cpu_ns = cpu_ns});
-    queries_ += queries;
-    solver_ns_ += cpu_ns;
+    return !has_negative || (!has_kernel_symbol && quotient.value(setup_->target.real_sizes()) > 0);
+}
+
+smt::Referee& Explorer::referee() {
+    if (!referee_) {
+        smt::Referee::Options options;
+        options.rlimit = 40'000; // proves nearly as much as ten times more
+        options.shared = setup_->answers;
+        options.stop = notes_->stop();
+        referee_ = std::make_unique<smt::Referee>(expressions_, targets_, options);
+    }
+    return *referee_;
+}
+
+bool Explorer::is_proved_part(program::ExprId expr, std::uint32_t pattern) {
+    auto const is_proved = referee().is_part(expr, pattern) == smt::Referee::Answer::proved;
+    for (auto const& query : referee().take_queries()) {
+        notes_->add_query({query.start_ns, query.duration_ns, query.cpu_ns});
+        ++queries_;
+        solver_ns_ += query.cpu_ns;
+    }
     return is_proved;
+}
+
+/// Tells the other threads what Z3 will be asked if the op is tried.
+void Explorer::announce(Values const& values, OpInput const& input) {
+    Value value;
+    if (!outline(values, input, value) && value.expr != expr::Expressions::too_large)
+        referee().announce(value.expr, input.pattern);
+}
+
+void Explorer::announce_block_op(Step const& step) {
+    Ids ids{};
+    auto const& values = block_.block->values;
+    if (values.find(block_key(step, ids)) == Values::missing) announce(values, block_input(step, ids));
+}
+
+void Explorer::announce_kernel_op(Step const& step) {
+    Ids ids{};
+    auto const& values = kernel_.context->values;
+    if (values.find(kernel_key(step, ids)) == Values::missing) announce(values, kernel_input(step, ids));
 }
 
 /// Unknown never drops anything. Z3 can only say yes; where it does not, the native test decides.
 bool Explorer::is_useful(program::ExprId expr, std::uint32_t pattern) {
     using Answer = expr::Expressions::Answer;
+    if (setup_->prune == Prune::none) return true;
     if (expr == expr::Expressions::too_large) return false;
     auto const native = expressions_.is_part(expr, pattern);
-    if (setup_->prune == config::Prune::native && native != Answer::unknown) return native == Answer::yes;
+    if (setup_->prune == Prune::native && native != Answer::unknown) return native == Answer::yes;
     auto const is_proved = is_proved_part(expr, pattern);
-    if (setup_->prune == config::Prune::both && is_proved && native == Answer::no)
+    if (setup_->prune == Prune::both && is_proved && native == Answer::no)
         throw base::SystemError("Z3 proves that {} is a part of the program, the native test says that it is not (a "
                                 "bug): please report the experiment",
                                 expressions_.text(expr, setup_->target.names));

@@ -83,6 +83,20 @@ Graph block_of(Target const& target, Space const& space, Node const& node, int k
     return block;
 }
 
+bool has_legal_shapes(Graph const& block) {
+    std::vector<program::Shape> tensors;
+    for (auto const& input : block.inputs) tensors.push_back(input.shape);
+    for (auto const& op : block.ops) {
+        std::vector<program::Shape> operands;
+        for (auto const id : op.inputs) operands.push_back(tensors[static_cast<std::size_t>(id)]);
+        auto const size = op.attributes.whole(program::AttributeName::size, 0);
+        auto const shape = program::info(op.code).shape({operands, op.attributes, size, block.schedule.loop});
+        if (!shape) return false;
+        tensors.push_back(*shape);
+    }
+    return true;
+}
+
 Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,
                  std::vector<int> const& outputs) {
     auto out = target.with_sizes(sizes);

@@ -7,6 +7,7 @@
 
 #include "espalier/base/hash.hpp"
 #include "espalier/base/json.hpp"
+#include "espalier/base/key_error.hpp"
 #include "espalier/cost/roofline.hpp"
 #include "espalier/program/text.hpp"
 
@@ -16,31 +17,82 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-constexpr base::ReasonId refuted{0};   ///< different on random inputs
-constexpr base::ReasonId undecided{1}; ///< could not be evaluated
+/// Why verification refuses a program, by Judgement; the first is no refusal.
+struct Refusal {
+    Judgement judgement;
+    std::string_view reason;
+};
+constexpr std::array<Refusal, 3> refusals{
+    {{Judgement::refuted, "refuted"},                        // different on random inputs
+     {Judgement::undecided, "undecided"},                    // could not be evaluated, or neither proved nor bounded
+     {Judgement::refuted_in_floats, "refuted in float64"}}}; // not finite where the input is, or another value
+
+base::ReasonId reason_of(Judgement judgement) {
+    auto const at = std::ranges::find(refusals, judgement, &Refusal::judgement);
+    return base::ReasonId{static_cast<std::uint16_t>(at - refusals.begin())};
+}
 
 constexpr std::array<std::string_view, reject_count> reject_names{
     "shape",      "loop side", "expression", "undefined", "equal value",
     "unconsumed", "memory",    "last op",    "no grid",   "no loop"};
 
-/// Ops whose functions do not occur in the program cannot help: functions never disappear under the axioms.
+/// Everything that a search of the program could stumble over, found before it starts.
+void check_program(Setup const& setup) {
+    search::Notes notes{search::ProblemInfo{}};
+    try {
+        Explorer(setup, notes).check_program();
+    } catch (base::KeyError const&) {
+        throw;
+    } catch (base::InputError const& error) {
+        throw base::KeyError("problem.program", error.what());
+    }
+}
+
+/// What the abstract expression of an op is made of, whatever its operands are.
+class Ingredients final : public program::ExpressionBuilder {
+public:
+    using ExprId = program::ExprId;
+
+    explicit Ingredients(SearchOp const& op) {
+        std::vector<program::SymbolicShape> const shapes(max_operands, program::SymbolicShape{{}, {}});
+        std::vector<ExprId> const operands(max_operands);
+        auto const count = static_cast<std::size_t>(op.row().inputs);
+        static_cast<void>(
+            op.row().expression(*this, std::span(operands).first(count), {std::span(shapes).first(count), {}, {}, {}}));
+    }
+    [[nodiscard]] bool has_sums() const { return has_sums_; }
+    [[nodiscard]] std::vector<program::OpCode> const& functions() const { return functions_; }
+
+private:
+    ExprId leaf(int) override { return {}; }
+    ExprId add(ExprId, ExprId) override {
+        has_sums_ = true;
+        return {};
+    }
+    ExprId mul(ExprId, ExprId) override { return {}; }
+    ExprId div(ExprId, ExprId) override { return {}; }
+    ExprId sum(program::Word const&, ExprId) override { return {}; }
+    ExprId call(program::OpCode function, program::Word const&, std::span<ExprId const>) override {
+        functions_.push_back(function);
+        return {};
+    }
+
+    bool has_sums_ = false;
+    std::vector<program::OpCode> functions_;
+};
+
+/// Ops whose functions do not occur in the program cannot help: functions never disappear under the axioms. No more can
+/// those that add where nothing is added.
 void drop_useless_ops(Setup& setup) {
-    if (setup.prune == config::Prune::none) return;
+    if (setup.prune == Prune::none) return;
     search::Notes notes{search::ProblemInfo{}};
     Explorer const explorer(setup, notes);
     auto const& expressions = explorer.expressions();
     auto const is_useless = [&](SearchOp const& op) {
-        using enum program::OpCode;
-        using program::Function;
-        auto const is_norm = op.code == program::OpCode::rms || op.code == rms_norm || op.code == accumulate_rms;
-        if (is_norm) return !expressions.occurs(Function::rms);
-        if (op.code == layer_norm) return !expressions.occurs(Function::deviation);
-        if (op.code == add || op.code == sub || op.code == concat_matmul) return expressions.max_monomials() < 2;
-        auto const scalar = op.row().field.scalar;
-        auto const is_function =
-            program::is_pointwise(op.row()) &&
-            (scalar == field::Scalar::function || scalar == field::Scalar::exp || scalar == field::Scalar::sqrt);
-        return is_function && !expressions.occurs(static_cast<Function>(op.row().field.tag));
+        Ingredients const made_of(op);
+        auto const occurs = [&](program::OpCode function) { return expressions.occurs(function); };
+        return (made_of.has_sums() && expressions.max_monomials() < 2) ||
+               !std::ranges::all_of(made_of.functions(), occurs);
     };
     std::erase_if(setup.space.kernel_ops, is_useless);
     std::erase_if(setup.space.block_ops, is_useless);
@@ -57,15 +109,18 @@ float lower_float(double us) {
 
 struct Mugraph::Shared {
     config::HardwareConfig hardware;
+    smt::Answers answers;
     Setup setup;
     Verifier verifier;
 
-    Shared(config::MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
-        : hardware(config.hardware), setup{Target(config.program), make_space(config), config.prune, seed, &hardware},
+    Shared(MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
+        : hardware(config.hardware),
+          setup{Target(config.program), make_space(config), config.prune, seed, &hardware, &answers},
           verifier(setup.target, setup.space, verify, seed) {
         setup.launch_us = cost::lower_bound_us(0, 1, 0, hardware);
         // a float has 24 bits: the bound of a partial program must not round above the cost of a complete one
         setup.least_us = 0.999999 * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
+        check_program(setup);
         drop_useless_ops(setup);
     }
 };
@@ -85,18 +140,19 @@ Mugraph::Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl
 Mugraph::Workspace::Workspace(Workspace&&) noexcept = default;
 Mugraph::Workspace::~Workspace() = default;
 
-Mugraph::Mugraph(config::MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
+Mugraph::Mugraph(MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
     : shared_(std::make_shared<Shared>(config, verify, seed)) {}
 
 search::ProblemInfo Mugraph::info() const {
     search::ProblemInfo info;
     info.kind = "mugraph";
-    info.reasons = {"refuted", "undecided"};
+    for (auto const& refusal : refusals) info.reasons.emplace_back(refusal.reason);
     info.counters = {{"candidates_examined", search::CounterKind::sum},
                      {"expressions", search::CounterKind::max},
                      {"solver_queries", search::CounterKind::sum},
                      {"solver_us", search::CounterKind::sum},
-                     {"refuted on the second shape", search::CounterKind::sum}};
+                     {"refuted on the second shape", search::CounterKind::sum},
+                     {"no_second_shape", search::CounterKind::sum}};
     for (auto const name : reject_names) {
         info.counters.push_back({std::string(name), search::CounterKind::sum});
         info.parts.emplace_back(name);
@@ -119,7 +175,9 @@ search::Assessment Mugraph::assess(Node const& node, Workspace& workspace) const
     workspace->current.clear();
     mugraph::pack(node, workspace->current);
     if (!workspace->outputs) return search::expand_it();
-    if (!shared_->verifier.holds_on_second_shape(node, *workspace->outputs, explorer)) {
+    auto const second = shared_->verifier.try_second_shape(node, *workspace->outputs, explorer);
+    if (second == SecondShape::none) workspace->notes->add(static_cast<std::size_t>(Count::no_second_shape));
+    if (second == SecondShape::refuted) {
         workspace->notes->add(static_cast<std::size_t>(Count::forms_tried));
         workspace->outputs.reset();
     }
@@ -133,30 +191,32 @@ void Mugraph::expand(Node const& node, Workspace& workspace, search::Children<No
     if (packed != workspace->current) (void)assess(parent, workspace);
     auto& explorer = workspace->explorer;
     if (!workspace->outputs) return explorer.expand(parent, children);
-    std::optional<Node> best;
+    std::optional<std::pair<double, Node>> best;
     for (auto const& schedule : explorer.schedules_of(parent)) {
+        workspace->notes->stop().check();
         auto child = parent;
         child.is_sized = true;
         child.sizes = schedule.kernels;
         auto const graph =
             program_of(shared_->setup.target, shared_->setup.space, parent, schedule.sizes, *workspace->outputs);
-        child.bound_us = lower_float(cost::estimate(graph, shared_->hardware).us);
+        auto const us = cost::estimate(program::with_thread_graphs(graph), shared_->hardware).us;
+        child.bound_us = lower_float(us);
         if (!shared_->setup.space.keeps_best_schedule)
             children.push(child);
-        else if (!best || child.bound_us < best->bound_us)
-            best = child;
+        else if (!best || us < best->first)
+            best = {us, child};
     }
-    if (best) children.push(*best);
+    if (best) children.push(best->second);
 }
 
 std::vector<search::VerifyOutcome<Mugraph::Result>> Mugraph::verify(std::span<Node const> nodes,
                                                                     Workspace& workspace) const {
     std::vector<search::VerifyOutcome<Result>> out;
-    for (auto const& node : nodes) {
-        auto const verdict = shared_->verifier.verify(node, workspace->explorer, workspace->forms);
+    for (auto const& verdict : shared_->verifier.verify_all(nodes, workspace->explorer, workspace->forms)) {
         search::VerifyOutcome<Result> outcome;
-        outcome.reason = verdict.is_decided ? refuted : undecided;
-        if (verdict.is_equal) {
+        if (verdict.judgement != Judgement::equal) {
+            outcome.reason = reason_of(verdict.judgement);
+        } else {
             Result result{verdict.graph};
             result.cost_us = cost::estimate(verdict.graph, shared_->hardware).us;
             result.error_bound = verdict.error_bound;

@@ -9,6 +9,7 @@
 #include "espalier/program/text.hpp"
 #include "espalier/verify/compare.hpp"
 #include "espalier/verify/proof.hpp"
+#include "espalier/verify/real.hpp"
 
 #include <fmt/format.h>
 
@@ -33,13 +34,7 @@ Graph graph_of(search::ResultRecord const& record) {
     return program::parse_text(record.text, fmt::format("result {:016x}", record.key));
 }
 
-std::string_view verified_word(search::ResultRecord const& record) {
-    return search::verification_names[static_cast<std::size_t>(record.verification)];
-}
-
-double input_cost(config::MugraphConfig const& config) {
-    return cost::estimate(program::build(config.program), config.hardware).us;
-}
+std::string_view verified_word(search::ResultRecord const& record) { return search::name(record.verification); }
 
 std::string bound_text(search::ResultRecord const& record) {
     if (record.verification == search::Verification::proved) return "0";
@@ -59,10 +54,6 @@ std::size_t form_count(Records const& records) {
     return forms.size();
 }
 
-std::string funnel_line(std::string_view name, std::uint64_t count, std::string_view meaning) {
-    return fmt::format("  {:<13} {:>15}  {}\n", name, base::grouped(count), meaning);
-}
-
 struct Reason {
     std::string_view name;
     std::string_view meaning;
@@ -78,23 +69,44 @@ constexpr std::array<Reason, 10> reasons{{{"shape", "operands do not fit"},
                                           {"no grid", "classes of schedules without a grid that divides the sizes"},
                                           {"no loop", "classes of schedules without a loop range that divides them"}}};
 
-std::string nothing_found(search::ProblemInfo const& info, search::Counts const& counts) {
+/// What `- refused` counts, with the reasons that occurred.
+std::string why_refused(search::ProblemInfo const& info, search::Counts const& counts) {
+    std::string list;
+    for (std::size_t i = 0; i < info.reasons.size() && i < counts.funnel.size(); ++i)
+        if (auto const n = counts.funnel[i]; n > 0)
+            list += fmt::format("{}{} {}", list.empty() ? ": " : ", ", base::grouped(n), info.reasons[i]);
+    return "by verification or by the bound" + list;
+}
+
+constexpr std::int64_t most_floats = 4096; ///< elements of an output: they take memory for all that they are summed of
+
+/// Why a program is wrong in floating point, on the elements of a comparison; empty if nothing was found.
+std::string refuted_in_floats(Graph const& reference, Graph const& candidate, verify::CompareOptions const& compare) {
+    auto const found = verify::RealReference(reference, {.seed = compare.seed, .max_elements = compare.max_elements})
+                           .refute(candidate);
+    return found.empty() ? found : fmt::format("in floating point of 64 bits {}", found);
+}
+
+} // namespace
+
+std::string nothing_found(search::ProblemInfo const& info, search::Counts const& counts, std::string_view status) {
+    if (status == "running") return "nothing found so far: the search goes on";
+    if (status != "complete")
+        return fmt::format("nothing found so far: the search was stopped ({}) before the whole space was searched; the "
+                           "same command goes on",
+                           status);
     Reason const* most = &reasons[0];
     for (auto const& reason : reasons)
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
     return fmt::format(
-        "  nothing found so far: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
-        "space.max_kernel_ops, space.max_graph_kernels) or space: full may help\n",
+        "nothing found so far: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
+        "space.max_kernel_ops, space.max_graph_kernels) or space: full may help",
         base::grouped(examined), most->name, most->meaning);
 }
 
-} // namespace
-
-Records ranked(Records records) {
-    std::ranges::sort(records,
-                      [](auto const& a, auto const& b) { return a.cost != b.cost ? a.cost < b.cost : a.key < b.key; });
-    return records;
+double input_cost(MugraphConfig const& config) {
+    return cost::estimate(program::build(config.program), config.hardware).us;
 }
 
 Json summary_json(search::ProblemInfo const& info, search::Counts const& counts, Records const& records) {
@@ -102,14 +114,14 @@ Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
             {"candidates_examined", counter(info, counts, "candidates_examined")},
             {"expressions", counter(info, counts, "expressions")},
             {"solver_queries", counter(info, counts, "solver_queries")},
+            {"no_second_shape", counter(info, counts, "no_second_shape")},
             {"solver_cpu_seconds", static_cast<double>(counter(info, counts, "solver_us")) * 1e-6},
             {"algebraic_forms", form_count(records)}};
 }
 
-Json results_json(config::MugraphConfig const& config, Records const& records, std::size_t top) {
+Json results_json(MugraphConfig const& config, Records const& list, std::size_t top) {
     auto out = Json::array();
     auto const input_us = input_cost(config);
-    auto const list = ranked(records);
     for (std::size_t i = 0; i < list.size() && (top == 0 || i < top); ++i) {
         auto const& record = list[i];
         auto const graph = graph_of(record);
@@ -123,6 +135,7 @@ Json results_json(config::MugraphConfig const& config, Records const& records, s
                        {"loop_range", program::largest_loop(graph)},
                        {"verified", verified_word(record)},
                        {"error_bound", record.error_bound},
+                       {"found_s", record.found_s},
                        {"scope", details.at("scope")},
                        {"sampled_elements", details.at("sampled_elements")},
                        {"form", fmt::format("{:016x}", details.at("form").get<std::uint64_t>())},
@@ -131,7 +144,7 @@ Json results_json(config::MugraphConfig const& config, Records const& records, s
     return out;
 }
 
-Json input_json(config::MugraphConfig const& config) {
+Json input_json(MugraphConfig const& config) {
     auto const graph = program::build(config.program);
     return {{"key", fmt::format("{:016x}", program::canonical_key(graph))},
             {"cost_us", input_cost(config)},
@@ -140,44 +153,47 @@ Json input_json(config::MugraphConfig const& config) {
             {"text", program::to_text(graph)}};
 }
 
-std::string results_text(config::MugraphConfig const& config, Records const& records, std::size_t top) {
-    if (records.empty()) return {};
-    auto const list = ranked(records);
+std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
+    if (list.empty()) return {};
     auto const input_us = input_cost(config);
-    auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6} {:>9} {:>12}  {}\n", "rank", "cost us", "speed-up",
-                           "kernels", "loop", "verified", "error bound", "key");
+    auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us", "speed-up",
+                           "kernels", "loop", "verified", "error bound", "found s", "key");
     auto const shown = top == 0 ? list.size() : std::min(top, list.size());
     for (std::size_t i = 0; i < shown; ++i) {
         auto const graph = graph_of(list[i]);
-        out += fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6} {:>9} {:>12}  {:016x}\n", i + 1, list[i].cost,
-                           input_us / list[i].cost, program::kernel_count(graph), program::largest_loop(graph),
-                           verified_word(list[i]), bound_text(list[i]), list[i].key);
+        out +=
+            fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6} {:>9} {:>12} {:>9.2f}  {:016x}\n", i + 1, list[i].cost,
+                        input_us / list[i].cost, program::kernel_count(graph), program::largest_loop(graph),
+                        verified_word(list[i]), bound_text(list[i]), list[i].found_s, list[i].key);
     }
     out += fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8}\n", "input", input_us, 1.0,
                        program::kernel_count(program::build(config.program)));
     if (shown < list.size())
         out += fmt::format("{:>6} {} more (--top {} shows all)\n", "", list.size() - shown, list.size());
-    return out + fmt::format("costs are estimates for {}, no measurements\n", config.hardware.name);
+    return out + fmt::format("costs are estimates for {}, not measurements\n", config.hardware.name);
 }
 
-std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts, Records const& records) {
-    auto out = funnel_line("states", counts.nodes, "partial programs");
-    out += funnel_line("examined", counter(info, counts, "candidates_examined"), "ops on operands");
+search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts, Records const& records) {
+    search::Funnel rows{{"states", counts.nodes, true, "partial programs"},
+                        {"examined", counter(info, counts, "candidates_examined"), true, "ops on operands"}};
     for (auto const& reason : reasons)
         if (auto const n = counter(info, counts, reason.name); n > 0)
-            out += funnel_line(std::string("- ") + std::string(reason.name), n, reason.meaning);
-    out += funnel_line("- 2nd shape", counter(info, counts, "refuted on the second shape"),
-                       "equal on one shrunk shape only");
+            rows.push_back({std::string(reason.name), n, false, std::string(reason.meaning)});
+    rows.push_back(
+        {"2nd shape", counter(info, counts, "refuted on the second shape"), false, "equal on one shrunk shape only"});
+    if (auto const n = counter(info, counts, "no_second_shape"); n > 0)
+        rows.push_back(
+            {"? 2nd shape", n, true, "no second shrunk shape divides: only the real shape and a proof decide"});
     std::uint64_t refused = 0;
     for (auto const n : counts.funnel) refused += n;
     auto const is_proved = [](auto const& record) { return record.verification == search::Verification::proved; };
-    out += funnel_line("candidates", records.size() + refused, "schedules of complete programs");
-    out += funnel_line("- refused", refused, "by verification or by the bound");
-    out += funnel_line("verified", records.size(),
-                       fmt::format("in {} algebraic form{}", form_count(records), form_count(records) == 1 ? "" : "s"));
-    out += funnel_line("proved", static_cast<std::uint64_t>(std::ranges::count_if(records, is_proved)), "of them");
-    if (records.empty()) out += nothing_found(info, counts);
-    return out;
+    auto const forms = form_count(records);
+    rows.push_back({"candidates", records.size() + refused, true, "schedules of complete programs"});
+    rows.push_back({"refused", refused, false, why_refused(info, counts)});
+    rows.push_back(
+        {"verified", records.size(), true, fmt::format("in {} algebraic form{}", forms, forms == 1 ? "" : "s")});
+    rows.push_back({"proved", static_cast<std::uint64_t>(std::ranges::count_if(records, is_proved)), true, "of them"});
+    return rows;
 }
 
 std::string program_in(search::ResultRecord const& record, std::string const& format) {
@@ -187,12 +203,20 @@ std::string program_in(search::ResultRecord const& record, std::string const& fo
     if (format == "svg") return program::to_svg(graph);
     if (format == "json") return program::to_json(graph).dump(2) + "\n";
     if (format == "yaml") return program::to_yaml(graph);
-    throw base::InputError("--format {}: there is no such format: say text, dot, svg, json or yaml", format);
+    throw base::InputError("--format {}: there is no such format: use text, dot, svg, json or yaml", format);
 }
 
-Recheck verify_again(config::MugraphConfig const& config, config::VerifyConfig const& options,
+void check_keys(Records const& records) {
+    for (auto const& record : records)
+        if (program::canonical_key(graph_of(record)) != record.key)
+            throw base::InputError("result {:016x}: the stored text is not the program that was verified (the run was "
+                                   "changed by something else): search again with --force",
+                                   record.key);
+}
+
+Checked verify_again(MugraphConfig const& config, config::VerifyConfig const& options,
                      search::ResultRecord const& record, std::uint64_t seed, Scope scope) {
-    Recheck out;
+    Checked out;
     auto const reference = program::build(config.program);
     Graph candidate;
     try {
@@ -208,18 +232,25 @@ Recheck verify_again(config::MugraphConfig const& config, config::VerifyConfig c
     verify::CompareOptions compare{options.tests, seed, field::Roots::random_function,
                                    scope == Scope::every_element ? 0 : options.elements};
     auto comparison = verify::compare(reference, candidate, compare);
-    if (comparison.verdict == verify::Verdict::different) { // roots that multiply as roots do: then a proof must follow
+    auto const needs_powers = comparison.verdict == verify::Verdict::different;
+    if (needs_powers) { // roots that multiply as roots do: then a proof must follow
         compare.roots = field::Roots::power;
         comparison = verify::compare(reference, candidate, compare);
         comparison.error_bound = 1;
     }
     out.elements = comparison.elements;
     out.error_bound = comparison.error_bound;
-    out.is_proved = options.prove && verify::Prover(reference).prove(candidate).is_proved;
-    auto const has_bound = comparison.error_bound < 1 || record.verification == search::Verification::random;
-    out.is_equal = comparison.verdict == verify::Verdict::equal && (out.is_proved || has_bound);
-    if (!out.is_equal)
-        out.reason = comparison.reason.empty() ? "neither tested with a bound nor proved" : comparison.reason;
+    auto const proof = verify::Prover(reference).prove(candidate);
+    out.is_proved = options.prove && proof.is_proved;
+    auto const has_bound =
+        !needs_powers && (comparison.error_bound < 1 || record.verification == search::Verification::random);
+    out.is_equal = comparison.verdict == verify::Verdict::equal && (out.is_proved || (has_bound && proof.is_defined));
+    if (comparison.verdict != verify::Verdict::equal)
+        out.reason = comparison.reason;
+    else if (!out.is_equal)
+        out.reason = has_bound ? proof.reason : "neither tested with a bound nor proved";
+    else if (out.reason = refuted_in_floats(reference, candidate, compare); !out.reason.empty())
+        out.is_equal = out.is_proved = false;
     return out;
 }
 

@@ -23,6 +23,7 @@ public:
             for (int d = 0; d < shape.rank(); ++d) add_cut(begin, kernel, begin.cuts[i], d, shape[d]);
         }
     }
+    [[nodiscard]] std::int64_t needed(int dim) const { return needed_[static_cast<std::size_t>(dim)]; }
     /// The smallest multiple that leaves tiles of at least 2.
     [[nodiscard]] std::int64_t size_of(int dim) const {
         auto const d = static_cast<std::size_t>(dim);
@@ -60,6 +61,71 @@ private:
     std::array<bool, Word::max_symbols> is_axis_{};
 };
 
+/// Makes sizes grow until every cut of every kernel divides: cuts of partial results depend on the sizes of earlier
+/// kernels, and grids that are a dimension on how that one grew.
+class Settler {
+public:
+    Settler(Target const& target, Node const& node, std::vector<program::SymbolicShape> const& shapes)
+        : target_(target), node_(node), shapes_(shapes) {}
+
+    void settle(Sizes& sizes) const {
+        for (int round = 0; round < rounds && grow(sizes); ++round) {}
+    }
+
+private:
+    /// Whether something had to grow.
+    bool grow(Sizes& sizes) const {
+        bool has_grown = false;
+        for (int k = node_.begins - 1; k >= 0; --k) {
+            auto const& begin = node_.begin[static_cast<std::size_t>(k)];
+            for (std::size_t i = 0; i < begin.count; ++i) {
+                auto const& shape = shapes_[begin.operands[i]];
+                for (int d = 0; d < shape.rank(); ++d)
+                    has_grown = grow_one(shape[d], parts_of(begin, k, begin.cuts[i], d), sizes) || has_grown;
+            }
+        }
+        return has_grown;
+    }
+    /// What dimension d is divided by.
+    [[nodiscard]] Word parts_of(Begin const& begin, int kernel, Cut const& cut, int d) const {
+        Word parts;
+        for (int a = 0; a < 3; ++a)
+            if (cut.grid[static_cast<std::size_t>(a)] == d) parts = parts * target_.axis_word(begin, kernel, a);
+        return cut.loop == d ? parts * target_.loop_word(begin, kernel) : parts;
+    }
+    /// The first symbol that makes the dimension larger takes the factor that is missing.
+    static bool grow_one(Word const& whole, Word const& parts, Sizes& sizes) {
+        auto const tile = whole / parts;
+        if (tile.value(sizes) > 0) return false;
+        std::int64_t below = 1;
+        for (int s = 0; s < Word::max_symbols; ++s)
+            for (int n = tile.exponent(s); n < 0; ++n) below *= sizes[static_cast<std::size_t>(s)];
+        for (int s = 0; s < Word::max_symbols; ++s)
+            if (auto& size = sizes[static_cast<std::size_t>(s)]; tile.exponent(s) > 0 && size < largest) {
+                size = std::lcm(size, below);
+                return true;
+            }
+        return false;
+    }
+
+    static constexpr int rounds = 8;
+    static constexpr std::int64_t largest = 1 << 16; ///< evaluation at larger sizes is not cheap any more
+    Target const& target_;
+    Node const& node_;
+    std::vector<program::SymbolicShape> const& shapes_;
+};
+
+/// Makes every dimension that is summed down to another one a multiple of it, `factor(dimension)` times and more. They
+/// may stand in a chain, so as many rounds as there are dimensions.
+template <class Factor>
+void make_multiples(Target const& target, Sizes& sizes, Factor&& factor) {
+    for (int round = 0; round < target.dims; ++round)
+        for (auto const& [whole, part] : target.multiples) {
+            auto& size = sizes[static_cast<std::size_t>(whole)];
+            size = std::lcm(size, factor(whole) * sizes[static_cast<std::size_t>(part)]);
+        }
+}
+
 } // namespace
 
 std::uint32_t unit_dims_of(Node const& node) {
@@ -76,6 +142,7 @@ Sizes first_sizes(Target const& target, std::uint32_t unit_dims) {
     sizes.fill(part);
     for (int i = 0; i < target.dims; ++i)
         if (!(unit_dims >> i & 1u)) sizes[static_cast<std::size_t>(i)] = whole;
+    make_multiples(target, sizes, [&](int dim) { return unit_dims >> dim & 1u ? part : whole; });
     return sizes;
 }
 
@@ -89,6 +156,8 @@ Sizes second_sizes(Target const& target, Node const& node, std::vector<program::
     Divisors divisors(target, sizes);
     for (int k = 0; k < node.begins; ++k) divisors.add(node.begin[static_cast<std::size_t>(k)], k, shapes);
     for (int d = 0; d < target.dims; ++d) sizes[static_cast<std::size_t>(d)] = divisors.size_of(d);
+    make_multiples(target, sizes, [&](int dim) { return 3 * divisors.needed(dim); });
+    Settler(target, node, shapes).settle(sizes);
     return sizes;
 }
 

@@ -1,6 +1,8 @@
 #include "espalier/problems/mugraph/space.hpp"
 
-#include "espalier/base/error.hpp"
+#include "espalier/base/key_error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -8,9 +10,10 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-using config::SpaceConfig;
+using program::Access;
 using program::AttributeName;
 using program::Attributes;
+using program::Offer;
 using program::OpCode;
 using program::Source;
 using program::Word;
@@ -20,10 +23,28 @@ struct Traits {
     bool has_exp = false;
     std::set<OpCode> ops;
     std::vector<std::int64_t> norm_axes; ///< from the back, other than -1
-    std::vector<Attributes> clamps;      ///< their bounds
+    std::vector<SearchOp> bounded;       ///< pointwise ops with the bounds that they have
+    std::vector<SearchOp> sums_to;       ///< with the axis from the back
     int rank = 0;
     std::size_t inputs = 0;
 };
+
+void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
+    if (!std::ranges::count(ops, op)) ops.push_back(op);
+}
+
+/// Notes what an op is given besides its operands; `shape` is that of its result.
+void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
+    auto const& row = program::info(op.code);
+    if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
+    auto const axis = op.attributes.whole(AttributeName::axis, -1);
+    auto const back = axis < 0 ? axis : axis - rank;
+    if (row.field.reduction.to_size)
+        add_once(traits.sums_to,
+                 {op.code, back == -1 ? Attributes{} : Attributes::axis(back), shape[rank + static_cast<int>(back)]});
+    if (row.field.norm == program::Norm::rms && back != -1 && !std::ranges::count(traits.norm_axes, back))
+        traits.norm_axes.push_back(back);
+}
 
 Traits traits_of(Source const& source) {
     Traits out;
@@ -31,16 +52,13 @@ Traits traits_of(Source const& source) {
     auto const tensors = program::infer(graph);
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
-    for (auto const& op : graph.ops) {
+    auto const shapes = program::symbolic_shapes(source);
+    for (std::size_t at = 0; at < graph.ops.size(); ++at) {
+        auto const& op = graph.ops[at];
         out.ops.insert(op.code);
-        if (op.code == OpCode::exp) out.has_exp = true;
-        if (op.code == OpCode::clamp && !std::ranges::count(out.clamps, op.attributes))
-            out.clamps.push_back(op.attributes);
+        out.has_exp = out.has_exp || program::info(op.code).field.scalar == field::Scalar::exp;
         auto const rank = tensors[static_cast<std::size_t>(op.inputs[0])].shape.rank();
-        auto const axis = op.attributes.whole(AttributeName::axis, -1);
-        auto const back = axis < 0 ? axis : axis - rank;
-        if (op.code == OpCode::rms_norm && back != -1 && !std::ranges::count(out.norm_axes, back))
-            out.norm_axes.push_back(back);
+        add_attributes(out, op, shapes[graph.inputs.size() + at], rank);
     }
     return out;
 }
@@ -55,13 +73,35 @@ SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source,
 
 SearchOp plain(OpCode code) { return {code, {}, {}}; }
 
-/// A clamp with other bounds than the program's never helps.
-std::vector<SearchOp> pointwise_ops(Traits const& traits) {
-    using enum OpCode;
+void append(std::vector<SearchOp>& ops, std::vector<SearchOp> const& more) {
+    ops.insert(ops.end(), more.begin(), more.end());
+}
+
+/// The rows of the table with this access and offer that need no bounds or sizes.
+std::vector<SearchOp> rows(Access access, Offer offer) {
     std::vector<SearchOp> out;
-    for (auto const code : {exp, square, OpCode::sqrt, silu, gelu, relu, add, mul, OpCode::div, OpCode::pow})
-        out.push_back(plain(code));
-    for (auto const& bounds : traits.clamps) out.push_back({clamp, bounds, {}});
+    for (auto const& row : program::op_table()) {
+        auto const needs_more = row.field.reduction.to_size || (is_pointwise(row) && !row.attributes.empty());
+        if (row.field.access == access && row.offer == offer && !needs_more) out.push_back(plain(row.code));
+    }
+    return out;
+}
+std::vector<SearchOp> used(std::vector<SearchOp> ops, Traits const& traits) {
+    std::erase_if(ops, [&](SearchOp const& op) { return !traits.ops.contains(op.code); });
+    return ops;
+}
+
+/// Other bounds than the program's never help.
+std::vector<SearchOp> pointwise_ops(Traits const& traits) {
+    auto out = rows(Access::pointwise, Offer::always);
+    append(out, traits.bounded);
+    append(out, used(rows(Access::pointwise, Offer::if_used), traits));
+    return out;
+}
+
+std::vector<SearchOp> kernel_ops(Traits const& traits) {
+    auto out = rows(Access::contraction, Offer::always);
+    append(out, pointwise_ops(traits));
     return out;
 }
 
@@ -77,40 +117,48 @@ std::vector<Word> output_columns(Source const& source) {
     return out;
 }
 
-void add_sums_to(std::vector<SearchOp>& ops, OpCode code, Source const& source) {
-    for (auto const& columns : output_columns(source)) ops.push_back({code, {}, columns});
+/// The ops of an access that sum down to a size.
+std::vector<OpCode> to_size(Access access) {
+    std::vector<OpCode> out;
+    for (auto const& row : program::op_table())
+        if (row.field.access == access && row.field.reduction.to_size) out.push_back(row.code);
+    return out;
 }
-
-void append(std::vector<SearchOp>& ops, std::vector<SearchOp> const& more) {
-    ops.insert(ops.end(), more.begin(), more.end());
+void add_sums_to(std::vector<SearchOp>& ops, Access access, Source const& source) {
+    for (auto const code : to_size(access))
+        for (auto const& columns : output_columns(source)) ops.push_back({code, {}, columns});
+}
+/// With the sizes of the program itself.
+void add_own_sums_to(std::vector<SearchOp>& ops, OpCode code, Traits const& traits) {
+    for (auto const& sum : traits.sums_to) add_once(ops, {code, sum.attributes, sum.size});
 }
 
 std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
-    std::vector<SearchOp> ops{plain(OpCode::matmul)};
-    append(ops, pointwise_ops(traits));
-    for (auto const code : {OpCode::rms_norm, OpCode::accumulate, OpCode::accumulate_sum, OpCode::accumulate_rms})
-        ops.push_back(plain(code));
-    if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, OpCode::accumulate_sum_to, source);
-    if (setting == SpaceConfig::Setting::lora) ops.push_back(plain(OpCode::concat_matmul));
+    auto ops = kernel_ops(traits);
+    append(ops, rows(Access::normalise, Offer::always));
+    append(ops, rows(Access::accumulate, Offer::always));
+    if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, Access::accumulate, source);
+    if (setting == SpaceConfig::Setting::lora) append(ops, rows(Access::contraction, Offer::in_full_blocks));
     return ops;
 }
 
 /// What every block of the full space may use, before the for-loop decides between sums and accumulators.
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
-    std::vector<SearchOp> ops{plain(OpCode::matmul), plain(OpCode::concat_matmul)};
+    auto ops = rows(Access::contraction, Offer::always);
+    append(ops, rows(Access::contraction, Offer::in_full_blocks));
     append(ops, pointwise_ops(traits));
-    if (traits.ops.count(OpCode::sub)) ops.push_back(plain(OpCode::sub));
-    if (traits.ops.count(OpCode::layer_norm)) ops.push_back(plain(OpCode::layer_norm));
-    ops.push_back(plain(OpCode::rms_norm));
-    for (auto const axis : traits.norm_axes) ops.push_back({OpCode::rms_norm, Attributes::axis(axis), {}});
+    for (auto const access : {Access::pointwise, Access::normalise})
+        append(ops, used(rows(access, Offer::if_used_in_full_blocks), traits));
+    append(ops, rows(Access::normalise, Offer::always));
+    for (auto const& norm : rows(Access::normalise, Offer::always))
+        for (auto const axis : traits.norm_axes) ops.push_back({norm.code, Attributes::axis(axis), {}});
     return ops;
 }
 
 Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto const is_attention = setting == SpaceConfig::Setting::attention;
     Space space;
-    space.kernel_ops.push_back(plain(OpCode::matmul));
-    append(space.kernel_ops, pointwise_ops(traits));
+    space.kernel_ops = kernel_ops(traits);
     space.block_ops = space.unlooped_block_ops = mirage_block_ops(setting, source, traits);
     space.max_kernel_ops = 5;
     space.max_block_ops = 9;
@@ -128,18 +176,18 @@ Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits co
     return space;
 }
 
-Space full_space(SpaceConfig::Setting setting, config::MugraphConfig const& config, Traits const& traits) {
+Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Traits const& traits) {
     Space space;
-    space.kernel_ops.push_back(plain(OpCode::matmul));
-    append(space.kernel_ops, pointwise_ops(traits));
+    space.kernel_ops = kernel_ops(traits);
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
-    append(space.block_ops, {plain(OpCode::accumulate), plain(OpCode::accumulate_sum), plain(OpCode::accumulate_rms)});
-    append(space.unlooped_block_ops, {plain(OpCode::sum), plain(OpCode::rms)});
+    append(space.block_ops, rows(Access::accumulate, Offer::always));
+    append(space.unlooped_block_ops, rows(Access::reduction, Offer::always));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
-    if (space.graph_kernels > 1) {
-        add_sums_to(space.block_ops, OpCode::accumulate_sum_to, config.program);
-        add_sums_to(space.unlooped_block_ops, OpCode::sum_to, config.program);
+    for (auto const& [ops, access] :
+         {std::pair{&space.block_ops, Access::accumulate}, std::pair{&space.unlooped_block_ops, Access::reduction}}) {
+        if (space.graph_kernels > 1) add_sums_to(*ops, access, config.program);
+        for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
@@ -155,14 +203,18 @@ void change(T& value, U const& to) {
     if (to != U{}) value = static_cast<T>(to);
 }
 
-void change_ops(std::vector<SearchOp>& ops, std::vector<OpCode> const& to) {
+/// What a list of names adds gets the sizes that the program's own ops have.
+void change_ops(std::vector<SearchOp>& ops, std::vector<OpCode> const& to, Traits const& traits) {
     if (to.empty()) return;
     std::erase_if(ops, [&](SearchOp const& op) { return !std::ranges::count(to, op.code); });
-    for (auto const code : to)
+    for (auto const code : to) {
+        if (std::ranges::count(ops, code, &SearchOp::code)) continue;
+        if (program::info(code).field.reduction.to_size) add_own_sums_to(ops, code, traits);
         if (!std::ranges::count(ops, code, &SearchOp::code)) ops.push_back(plain(code));
+    }
 }
 
-void apply(Space& space, SpaceConfig const& config) {
+void apply(Space& space, SpaceConfig const& config, Traits const& traits) {
     change(space.max_kernel_ops, config.max_kernel_ops);
     change(space.max_block_ops, config.max_block_ops);
     change(space.graph_kernels, config.max_graph_kernels);
@@ -177,35 +229,50 @@ void apply(Space& space, SpaceConfig const& config) {
     change(space.shared_memory_bytes, config.shared_memory_bytes);
     change(space.threads, config.threads);
     if (config.liveness) space.has_liveness = *config.liveness;
-    change_ops(space.kernel_ops, config.kernel_ops);
-    change_ops(space.block_ops, config.block_ops);
-    change_ops(space.unlooped_block_ops, config.block_ops);
+    change_ops(space.kernel_ops, config.kernel_ops, traits);
+    change_ops(space.block_ops, config.block_ops, traits);
+    change_ops(space.unlooped_block_ops, config.block_ops, traits);
     auto const is_automatic = config.schedules == SpaceConfig::Schedules::automatic;
     auto const has_many = space.grids == GridRule::divisors && space.graph_kernels > 1;
     space.keeps_best_schedule = is_automatic ? has_many : config.schedules == SpaceConfig::Schedules::best;
 }
 
-void check(Space const& space) {
+void check(Space const& space, SpaceConfig const& config) {
     if (space.graph_kernels > max_graph_kernels)
-        throw base::InputError("'problem.space.max_graph_kernels' = {} is too large: say at most {}",
-                               space.graph_kernels, max_graph_kernels);
+        throw base::KeyError(
+            "problem.space.max_graph_kernels",
+            fmt::format("{} is too large (a program has at most {} graph-defined kernels): say 1 or {}",
+                        space.graph_kernels, max_graph_kernels, max_graph_kernels));
     auto const steps = space.max_kernel_ops + space.graph_kernels * (space.max_block_ops + 2);
-    if (steps > max_steps)
-        throw base::InputError("the limits of ops in 'problem.space' allow programs of {} steps: say at most {}", steps,
-                               max_steps);
+    if (steps <= max_steps) return;
+    auto const* key = config.max_block_ops > 0    ? "max_block_ops"
+                      : config.max_kernel_ops > 0 ? "max_kernel_ops"
+                                                  : "max_graph_kernels";
+    throw base::KeyError(fmt::format("problem.space.{}", key),
+                         fmt::format("{} ops at kernel level and {} graph-defined kernel{} of {} ops and 2 more steps "
+                                     "are {} steps, more than {}: lower one of these limits",
+                                     space.max_kernel_ops, space.graph_kernels, space.graph_kernels == 1 ? "" : "s",
+                                     space.max_block_ops, steps, max_steps));
+}
+
+void check(Traits const& traits) {
+    if (traits.inputs < max_tensors) return;
+    throw base::KeyError("problem.program.inputs",
+                         fmt::format("{} inputs, more than {}: leave some out", traits.inputs, max_tensors - 1));
 }
 
 } // namespace
 
-Space make_space(config::MugraphConfig const& config) {
+Space make_space(MugraphConfig const& config) {
     auto const traits = traits_of(config.program);
+    check(traits);
     auto const setting = setting_of(config.space, config.program, traits);
     auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program, traits)
                                                                   : full_space(setting, config, traits);
-    apply(space, config.space);
+    apply(space, config.space, traits);
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
-    check(space);
+    check(space, config.space);
     return space;
 }
 

@@ -16,7 +16,23 @@ Target::Target(program::Source const& program) : source(program), graph(program:
         for (auto const* symbol : {"x", "y", "z", "loop"}) names.push_back(fmt::format("{}{}", symbol, kernel + 1));
     shapes = program::symbolic_shapes(program);
     for (auto const id : graph.outputs) output_shapes.push_back(shapes[static_cast<std::size_t>(id)]);
+    for (auto const& op : graph.ops) add_size_of(op, shapes[graph.inputs.size() + op_sizes.size()]);
     has_exp = std::ranges::count(graph.ops, program::OpCode::exp, &program::Op::code) > 0;
+}
+
+void Target::add_size_of(program::Op const& op, program::SymbolicShape const& out) {
+    op_sizes.emplace_back();
+    if (!program::info(op.code).field.reduction.to_size) return;
+    auto const axis = program::axis_of(op.attributes, out).value();
+    auto const &whole = shapes[static_cast<std::size_t>(op.inputs[0])][axis], &part = out[axis];
+    op_sizes.back() = part;
+    if (whole == part || part.is_unit()) return;
+    Multiple found;
+    for (int i = 0; i < dims; ++i) {
+        if (whole == Word::symbol(i)) found.whole = i;
+        if (part == Word::symbol(i)) found.part = i;
+    }
+    multiples.push_back(found);
 }
 
 Word Target::axis_word(Begin const& begin, int kernel, int axis) const {
@@ -52,6 +68,9 @@ Sizes Target::real_sizes() const {
 program::Graph Target::with_sizes(Sizes const& sizes) const {
     auto out = graph;
     for (std::size_t i = 0; i < out.inputs.size(); ++i) out.inputs[i].shape = numbers(shapes[i], sizes);
+    for (std::size_t i = 0; i < out.ops.size(); ++i)
+        if (program::info(out.ops[i].code).field.reduction.to_size)
+            out.ops[i].attributes = out.ops[i].attributes.with(program::AttributeName::size, op_sizes[i].value(sizes));
     return out;
 }
 

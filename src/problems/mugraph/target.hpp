@@ -26,7 +26,7 @@ struct Target {
                                               int operand) const;
     /// The real sizes of the dimensions; 1 for all else.
     [[nodiscard]] Sizes real_sizes() const;
-    /// The same program with other sizes of its dimensions.
+    /// The same program with other sizes of its dimensions; attributes that are sizes follow them.
     [[nodiscard]] program::Graph with_sizes(Sizes const& sizes) const;
 
     program::Source source;
@@ -35,7 +35,16 @@ struct Target {
     std::vector<std::string> names;                    ///< of all symbols
     std::vector<program::SymbolicShape> shapes;        ///< of all tensors
     std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
+    std::vector<program::Word> op_sizes;               ///< attribute `size` of every op; the unit word if it has none
+    /// A dimension that an op of the program sums down to another one, of which it is therefore a multiple.
+    struct Multiple {
+        int whole = 0, part = 0; ///< symbols
+    };
+    std::vector<Multiple> multiples;
     bool has_exp = false;
+
+private:
+    void add_size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);

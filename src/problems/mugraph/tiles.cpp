@@ -1,5 +1,6 @@
 #include "values.hpp"
 
+#include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
 
 namespace espalier::problems::mugraph {
@@ -55,6 +56,14 @@ Tiles empty_tiles(Shape const& shape, std::int64_t batch, bool has_q) {
     return out;
 }
 
+/// A part that is not whole would be read past the end.
+void divide(std::int64_t& size, std::int64_t by) {
+    if (by < 1 || size % by != 0)
+        throw base::SystemError("a dimension of size {} is cut into {} parts (a bug): please report the experiment",
+                                size, by);
+    size /= by;
+}
+
 } // namespace
 
 Tiles cut_tiles(Tiles const& whole, Cut const& cut, std::array<std::int64_t, 3> const& grid, std::int64_t loop) {
@@ -62,12 +71,12 @@ Tiles cut_tiles(Tiles const& whole, Cut const& cut, std::array<std::int64_t, 3> 
     std::array<std::int64_t, 3> part{};
     auto const strides = strides_of(whole.shape);
     for (std::size_t a = 0; a < 3; ++a)
-        if (cut.grid[a] >= 0) tile[cut.grid[a]] /= grid[a];
+        if (cut.grid[a] >= 0) divide(tile[cut.grid[a]], grid[a]);
     for (std::size_t a = 0; a < 3; ++a)
         if (cut.grid[a] >= 0) part[a] = tile[cut.grid[a]] * strides[static_cast<std::size_t>(cut.grid[a])];
     std::int64_t step = 0;
     if (cut.loop >= 0) {
-        tile[cut.loop] /= loop;
+        divide(tile[cut.loop], loop);
         step = tile[cut.loop] * strides[static_cast<std::size_t>(cut.loop)];
     }
     auto out = empty_tiles(tile, grid[0] * grid[1] * grid[2] * loop, whole.has_q);

@@ -4,7 +4,14 @@
 #include "instantiate.hpp"
 #include "shrink.hpp"
 
-#include "espalier/base/error.hpp"
+#include "espalier/base/key_error.hpp"
+#include "espalier/base/system.hpp"
+#include "espalier/program/meaning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -14,12 +21,11 @@ constexpr double small_flops = 2e6; ///< programs this small are compared whole,
 double flops_of(program::Graph const& graph) {
     auto const tensors = program::infer(graph);
     double flops = 0;
-    auto id = graph.inputs.size();
     for (auto const& op : graph.ops) {
         std::vector<program::Shape> shapes;
         for (auto const in : op.inputs) shapes.push_back(tensors[static_cast<std::size_t>(in)].shape);
         auto const size = op.attributes.whole(program::AttributeName::size, 0);
-        flops += program::info(op.code).flops({shapes, op.attributes, size, 1}, tensors[id++].shape);
+        flops += count_of(meaning_of(program::info(op.code), {shapes, op.attributes, size, 1})).total();
     }
     return flops;
 }
@@ -51,87 +57,205 @@ std::unique_ptr<verify::DeviceService> make_device(config::Device device) {
     auto service = verify::DeviceService::make({});
     if (service) return std::make_unique<verify::DeviceService>(std::move(*service));
     if (device == config::Device::automatic) return nullptr;
-    throw base::InputError("'verify.device' = cuda, but {}: say auto or cpu", verify::why_no_device());
+    throw base::KeyError("verify.device", fmt::format("cuda, but {}: say auto or cpu", verify::why_no_device()));
 }
 
 } // namespace
 
-Verifier::Verifier(Target const& target, Space const& space, config::VerifyConfig const& verify, std::uint64_t seed)
-    : target_(target), space_(space), options_(verify), seed_(seed), device_(make_device(verify.device)),
-      prover_(target.graph), samples_(target.graph, options(1, field::Roots::power, verify.elements)),
-      whole_(target.graph, options(verify.tests, field::Roots::random_function)), full_flops_(flops_of(target.graph)) {}
+Verifier::Verifier(Target const& target, Space const& space, config::VerifyConfig const& config, std::uint64_t seed)
+    : Verifier(target, space, Options{config, seed, make_device(config.device)}) {}
+
+Verifier::Verifier(Target const& target, Space const& space, Options wanted)
+    : target_(target), space_(space), options_(wanted.config), seed_(wanted.seed), device_(std::move(wanted.device)),
+      is_small_(flops_of(target.graph) <= small_flops), prover_(target.graph),
+      samples_(target.graph, options(1, field::Roots::power, is_small_ ? 0 : options_.elements)),
+      whole_(target.graph, options(options_.tests, field::Roots::random_function)),
+      floats_(target.graph, {base::hash_combine(seed_, 0xF10A7), std::max(4, options_.elements / 4)}) {}
 
 verify::CompareOptions Verifier::options(int tests, field::Roots roots, std::int64_t max_elements) const {
     return {tests, base::hash_combine(seed_, 0x5EC0), roots, max_elements, device_.get()};
 }
 
-bool Verifier::holds_on_second_shape(Node const& node, std::vector<int> const& outputs,
-                                     Explorer const& explorer) const {
+/// One question of one node, which nobody could add to: not worth a device's while.
+SecondShape Verifier::try_second_shape(Node const& node, std::vector<int> const& outputs,
+                                       Explorer const& explorer) const {
     auto const sizes = second_sizes(target_, node, kernel_shapes(explorer));
+    auto compared = options(1, field::Roots::power);
+    compared.device = nullptr;
     try {
         auto const candidate = program_of(target_, space_, node, sizes, outputs);
-        auto const comparison = verify::compare(target_.with_sizes(sizes), candidate, options(1, field::Roots::power));
-        return comparison.verdict != verify::Verdict::different;
+        auto const comparison =
+            verify::compare(target_.with_sizes(sizes), candidate, compared, explorer.notes().stop());
+        return comparison.verdict == verify::Verdict::different ? SecondShape::refuted : SecondShape::passed;
     } catch (base::InputError const&) {
-        return true; // no second shape divides: the real one decides
+        return SecondShape::none;
     }
 }
 
-FormCheck const& Verifier::check_form(Node const& node, std::vector<int> const& outputs, Explorer const& explorer,
-                                      FormMemo& forms) const {
-    auto const [at, is_new] = forms.try_emplace(form_hash(node));
-    auto& check = at->second;
-    if (!is_new) return check;
-    auto const sizes = second_sizes(target_, node, kernel_shapes(explorer));
-    try {
-        auto const reference = target_.with_sizes(sizes);
-        auto const candidate = program_of(target_, space_, node, sizes, outputs);
-        check.functions = verify::compare(reference, candidate, options(options_.tests, field::Roots::random_function));
-        check.holds_with_roots =
-            check.functions.verdict == verify::Verdict::equal ||
-            verify::compare(reference, candidate, options(options_.tests, field::Roots::power)).verdict ==
-                verify::Verdict::equal;
-    } catch (base::InputError const&) {
-        check.functions = {}; // no second shape divides: no bound, so a proof must follow
-        check.functions.verdict = verify::Verdict::undecided;
-        check.functions.error_bound = 1;
-        check.holds_with_roots = true;
-    }
-    return check;
+Judgement judge(FormCheck const& form, Evidence const& evidence) {
+    using enum verify::Verdict;
+    auto const& [sampled, whole, has_roots, proof, holds_in_floats] = evidence;
+    if (!form.holds_with_roots) return form.functions.verdict == different ? Judgement::refuted : Judgement::undecided;
+    auto const is_other_function = whole && whole->verdict == different && !has_roots;
+    if (sampled.verdict == different || is_other_function) return Judgement::refuted;
+    if (sampled.verdict == undecided) return Judgement::undecided;
+    if (!form.holds_in_floats || !holds_in_floats) return Judgement::refuted_in_floats;
+    auto const has_bound = form.functions.verdict == equal && (!whole || whole->verdict == equal);
+    return proof.is_proved || (has_bound && proof.is_defined) ? Judgement::equal : Judgement::undecided;
+}
+
+/// Timed apart from the rest of verifying. Throws Stopped if the run stops: nothing is decided then.
+verify::Proof Verifier::prove(program::Graph const& graph, search::Notes& notes) const {
+    auto const start_ns = base::thread_cpu_ns();
+    auto proof = prover_.prove(graph, notes.stop());
+    notes.add_proof(base::thread_cpu_ns() - start_ns);
+    return proof;
 }
 
 Verifier::Verdict Verifier::verify(Node const& node, Explorer& explorer, FormMemo& forms) const {
-    Verdict out;
+    return std::move(verify_all({&node, 1}, explorer, forms).front());
+}
+
+std::vector<Verifier::Verdict> Verifier::verify_all(std::span<Node const> nodes, Explorer& explorer,
+                                                    FormMemo& memo) const {
+    std::vector<Verdict> out;
+    auto& notes = explorer.notes();
+    auto const at_once = device_ ? nodes.size() : 1; // without a device there is nothing to gain
+    for (std::size_t i = 0; i < nodes.size(); i += at_once) {
+        auto const some = nodes.subspan(i, at_once);
+        Forms forms{memo, {}};
+        std::vector<Draft> drafts;
+        for (auto const& node : some) {
+            notes.stop().check();
+            drafts.push_back(draft(node, explorer, forms));
+        }
+        check_forms(forms, notes.stop());
+        for (std::size_t n = 0; n < drafts.size(); ++n) write_program(drafts[n], some[n], memo);
+        compare_all(drafts, notes.stop());
+        for (auto& one : drafts) out.push_back(conclude(std::move(one), notes));
+    }
+    return out;
+}
+
+Verifier::Draft Verifier::draft(Node const& node, Explorer& explorer, Forms& forms) const {
+    Draft out;
     auto path = node;
     path.is_sized = false;
     explorer.replay(path);
-    auto const outputs = explorer.matched_outputs();
+    auto outputs = explorer.matched_outputs();
     if (!outputs) return out;
-    auto const& form = check_form(path, *outputs, explorer, forms);
-    if (!form.holds_with_roots) {
-        out.is_decided = form.functions.verdict == verify::Verdict::different;
-        return out;
-    }
-    auto const plain = program_of(target_, space_, path, real_sizes(target_, node), *outputs);
-    out.graph = plain;
-    for (auto& body : out.graph.bodies) body = program::with_thread_graphs(body);
-
-    out.is_full_scope = full_flops_ <= small_flops;
-    auto const real = samples_.compare(out.graph);
-    out.sampled_elements = real.elements;
-    out.is_decided = real.verdict != verify::Verdict::undecided;
-    if (real.verdict != verify::Verdict::equal) return out;
-    out.is_proved = options_.prove && prover_.prove(out.graph).is_proved;
-    out.error_bound = form.functions.error_bound;
-    if (out.is_full_scope) {
-        auto const whole = whole_.compare(out.graph);
-        out.sampled_elements = whole.elements;
-        out.error_bound = whole.verdict == verify::Verdict::equal ? whole.error_bound : 1;
-    }
-    auto const has_bound = form.functions.verdict == verify::Verdict::equal;
-    out.is_equal = out.is_proved || has_bound;
-    out.is_decided = out.is_equal;
+    out.form_key = form_hash(path);
+    out.outputs = std::move(*outputs);
+    add_form(out, path, explorer, forms);
     return out;
+}
+
+/// Unless it is known, or is checked already.
+void Verifier::add_form(Draft const& draft, Node const& path, Explorer const& explorer, Forms& forms) const {
+    auto const key = *draft.form_key;
+    if (forms.known.contains(key) || std::ranges::find(forms.open, key, &OpenForm::key) != forms.open.end()) return;
+    auto const sizes = second_sizes(target_, path, kernel_shapes(explorer));
+    try {
+        OpenForm open{key, target_.with_sizes(sizes), program_of(target_, space_, path, sizes, draft.outputs), {}};
+        (void)program::infer(open.reference), (void)program::infer(open.candidate); // what comes later does not throw
+        forms.open.push_back(std::move(open));
+    } catch (base::InputError const&) { // no second shape divides: no bound, so a proof must follow
+        forms.known[key] = {.functions = {.verdict = verify::Verdict::undecided, .error_bound = 1},
+                            .holds_with_roots = true,
+                            .holds_in_floats = true};
+    }
+}
+
+/// All open forms, which are known afterwards; if the run stops, none of them is.
+void Verifier::check_forms(Forms& forms, base::StopToken stop) const {
+    std::vector<OpenForm*> all, others;
+    for (auto& form : forms.open) all.push_back(&form);
+    auto const functions = compare_forms(all, field::Roots::random_function, stop);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i]->check.functions = functions[i];
+        all[i]->check.holds_with_roots = functions[i].verdict == verify::Verdict::equal;
+        if (!all[i]->check.holds_with_roots) others.push_back(all[i]);
+    }
+    auto const powers = compare_forms(others, field::Roots::power, stop);
+    for (std::size_t i = 0; i < others.size(); ++i)
+        others[i]->check.holds_with_roots = powers[i].verdict == verify::Verdict::equal;
+    for (auto* const form : all)
+        form->check.holds_in_floats =
+            form->check.holds_with_roots &&
+            verify::RealReference(form->reference, {.seed = seed_}).refute(form->candidate, stop).empty();
+    for (auto const* const form : all) forms.known[form->key] = form->check;
+}
+
+std::vector<verify::Comparison> Verifier::compare_forms(std::span<OpenForm* const> forms, field::Roots roots,
+                                                        base::StopToken stop) const {
+    auto const is_expected = expected();
+    std::deque<verify::Reference> references; // which do not move
+    std::vector<verify::Reference::Pairing> pairings;
+    for (auto const* const form : forms) {
+        auto const& reference = references.emplace_back(form->reference, options(options_.tests, roots));
+        pairings.push_back({&reference, &form->candidate});
+    }
+    return verify::Reference::compare_all(pairings, stop);
+}
+
+/// The program at its real shape, if the form holds.
+void Verifier::write_program(Draft& draft, Node const& node, FormMemo const& forms) const {
+    if (!draft.form_key) return;
+    auto const& form = forms.at(*draft.form_key);
+    draft.verdict.judgement = judge(form, {});
+    if (!form.holds_with_roots) return;
+    draft.form = &form;
+    auto path = node;
+    path.is_sized = false;
+    draft.verdict.graph = program_of(target_, space_, path, real_sizes(target_, node), draft.outputs);
+    for (auto& body : draft.verdict.graph.bodies) body = program::with_thread_graphs(body);
+}
+
+/// That this thread will submit to the device, if there is one.
+std::optional<verify::DeviceService::Expected> Verifier::expected() const {
+    if (!device_) return {};
+    return std::optional<verify::DeviceService::Expected>(std::in_place, *device_);
+}
+
+/// All programs at their real shape, so that a device has many of them at once.
+void Verifier::compare_all(std::span<Draft> drafts, base::StopToken stop) const {
+    auto const is_expected = expected();
+    std::vector<Draft*> open;
+    std::vector<program::Graph const*> graphs;
+    auto const gather = [&](auto const& is_open) {
+        open.clear(), graphs.clear();
+        for (auto& one : drafts)
+            if (is_open(one)) open.push_back(&one), graphs.push_back(&one.verdict.graph);
+    };
+    gather([](Draft const& one) { return one.form != nullptr; });
+    auto const sampled = samples_.compare_all(graphs, stop);
+    for (std::size_t i = 0; i < open.size(); ++i) open[i]->evidence.sampled = sampled[i];
+    if (!is_small_) return;
+    gather([](Draft const& one) { return one.form && one.evidence.sampled.verdict == verify::Verdict::equal; });
+    auto const whole = whole_.compare_all(graphs, stop);
+    for (std::size_t i = 0; i < open.size(); ++i) open[i]->evidence.whole = whole[i];
+}
+
+/// Proof and floats, which no device does.
+Verifier::Verdict Verifier::conclude(Draft draft, search::Notes& notes) const {
+    auto& out = draft.verdict;
+    auto const* const form = draft.form;
+    auto& evidence = draft.evidence;
+    if (!form) return std::move(out);
+    if (evidence.sampled.verdict == verify::Verdict::equal) {
+        evidence.has_roots = verify::has_root(target_.graph) || verify::has_root(out.graph);
+        evidence.proof = prove(out.graph, notes);
+        evidence.proof.is_proved = evidence.proof.is_proved && options_.prove;
+        if (judge(*form, evidence) == Judgement::equal)
+            evidence.holds_in_floats = floats_.refute(out.graph, notes.stop()).empty();
+    }
+    out.judgement = judge(*form, evidence);
+    out.is_proved = evidence.proof.is_proved;
+    out.is_full_scope = is_small_;
+    auto const& tested = evidence.whole ? *evidence.whole : evidence.sampled;
+    out.sampled_elements = tested.elements;
+    out.error_bound = evidence.whole ? evidence.whole->error_bound : form->functions.error_bound;
+    return std::move(out);
 }
 
 } // namespace espalier::problems::mugraph

@@ -5,8 +5,11 @@
 #include "espalier/config/run_config.hpp"
 #include "espalier/verify/compare.hpp"
 #include "espalier/verify/proof.hpp"
+#include "espalier/verify/real.hpp"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <unordered_map>
 
 namespace espalier::problems::mugraph {
@@ -15,16 +18,31 @@ namespace espalier::problems::mugraph {
 struct FormCheck {
     verify::Comparison functions;  ///< with square roots as random functions, which has an error bound
     bool holds_with_roots = false; ///< with square roots that multiply as roots do; a proof must follow
+    bool holds_in_floats = false;  ///< nothing was found against it in floating point
 };
+/// What a shape other than that of the search says. None: no such shape divides, so the real one decides, and a proof
+/// must follow; the search counts how often.
+enum class SecondShape : std::uint8_t { passed, refuted, none };
 using FormMemo = std::unordered_map<std::uint64_t, FormCheck>;
+
+/// All that was found out about one program at its real shape.
+struct Evidence {
+    verify::Comparison sampled;                             ///< on sampled elements; of a small program on all
+    std::optional<verify::Comparison> whole = std::nullopt; ///< of a small program: every element, with a bound
+    bool has_roots = false;                                 ///< of which `whole` knows no law
+    verify::Proof proof;
+    bool holds_in_floats = true;
+};
+enum class Judgement : std::uint8_t { equal, refuted, refuted_in_floats, undecided };
+/// Different always rejects; equal needs a proof, or a bound and that the program is defined wherever the input is.
+[[nodiscard]] Judgement judge(FormCheck const& form, Evidence const& evidence);
 
 /// Decides whether complete programs are equal to the one that is searched. Const use is thread safe. Throws InputError
 /// when made if a device is asked for and there is none.
 class Verifier {
 public:
     struct Verdict {
-        bool is_decided = true;
-        bool is_equal = false;
+        Judgement judgement = Judgement::refuted;
         bool is_proved = false;
         bool is_full_scope = false;
         double error_bound = 1;
@@ -32,29 +50,68 @@ public:
         program::Graph graph; ///< with thread graphs
     };
 
-    Verifier(Target const& target, Space const& space, config::VerifyConfig const& options, std::uint64_t seed);
+    struct Options {
+        config::VerifyConfig config;
+        std::uint64_t seed = 1;
+        std::unique_ptr<verify::DeviceService> device; ///< none: threads evaluate themselves
+    };
+    Verifier(Target const& target, Space const& space, Options options);
+    /// With the device that the experiment asks for.
+    Verifier(Target const& target, Space const& space, config::VerifyConfig const& config, std::uint64_t seed);
 
     /// A cheap test on a shape other than that of the search; `outputs` are the kernel tensors put out.
-    [[nodiscard]] bool holds_on_second_shape(Node const& node, std::vector<int> const& outputs,
-                                             Explorer const& explorer) const;
+    [[nodiscard]] SecondShape try_second_shape(Node const& node, std::vector<int> const& outputs,
+                                               Explorer const& explorer) const;
     /// Everything: the form on a shrunk shape, the program at its real shape, and a proof.
     [[nodiscard]] Verdict verify(Node const& node, Explorer& explorer, FormMemo& forms) const;
+    /// Verdict i for node i, each what verify() says of it. A device gets the programs together. Throws Stopped if the
+    /// run stops.
+    [[nodiscard]] std::vector<Verdict> verify_all(std::span<Node const> nodes, Explorer& explorer,
+                                                  FormMemo& forms) const;
 
 private:
-    [[nodiscard]] FormCheck const& check_form(Node const& node, std::vector<int> const& outputs,
-                                              Explorer const& explorer, FormMemo& forms) const;
+    /// A candidate on its way.
+    struct Draft {
+        Verdict verdict;
+        std::optional<std::uint64_t> form_key = std::nullopt; ///< none: its outputs are not those of the input
+        std::vector<int> outputs;
+        FormCheck const* form = nullptr; ///< none: it is decided without looking at the program at its real shape
+        Evidence evidence;
+    };
+    /// A form that was not met before, on a shrunk shape.
+    struct OpenForm {
+        std::uint64_t key = 0;
+        program::Graph reference;
+        program::Graph candidate;
+        FormCheck check;
+    };
+    /// What is known of forms, and those that are to be checked together.
+    struct Forms {
+        FormMemo& known;
+        std::vector<OpenForm> open;
+    };
+    [[nodiscard]] Draft draft(Node const& node, Explorer& explorer, Forms& forms) const;
+    void add_form(Draft const& draft, Node const& path, Explorer const& explorer, Forms& forms) const;
+    void check_forms(Forms& forms, base::StopToken stop) const;
+    [[nodiscard]] std::vector<verify::Comparison> compare_forms(std::span<OpenForm* const> forms, field::Roots roots,
+                                                                base::StopToken stop) const;
+    void write_program(Draft& draft, Node const& node, FormMemo const& forms) const;
+    void compare_all(std::span<Draft> drafts, base::StopToken stop) const;
+    [[nodiscard]] Verdict conclude(Draft draft, search::Notes& notes) const;
+    [[nodiscard]] std::optional<verify::DeviceService::Expected> expected() const;
+    [[nodiscard]] verify::Proof prove(program::Graph const& graph, search::Notes& notes) const;
     [[nodiscard]] verify::CompareOptions options(int tests, field::Roots roots, std::int64_t max_elements = 0) const;
 
     Target const& target_;
     Space const& space_;
     config::VerifyConfig options_;
     std::uint64_t seed_;
-    std::unique_ptr<verify::DeviceService>
-        device_; ///< shared by all threads of the node; none: they evaluate themselves
+    std::unique_ptr<verify::DeviceService> device_; ///< shared by all threads of the node
+    bool is_small_ = false;                         ///< compared whole, not on samples
     verify::Prover prover_;
-    verify::Reference samples_; ///< the program at its real shape
-    verify::Reference whole_;   ///< the same, every element
-    double full_flops_ = 0;
+    verify::Reference samples_;    ///< the program at its real shape
+    verify::Reference whole_;      ///< the same, every element, and with a bound
+    verify::RealReference floats_; ///< the same, on sampled elements
 };
 
 } // namespace espalier::problems::mugraph

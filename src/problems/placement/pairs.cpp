@@ -18,10 +18,10 @@ namespace domain = espalier::placement;
 
 struct System {
     domain::Hierarchy hierarchy;
-    std::vector<config::AxisConfig> axes;
+    std::vector<AxisConfig> axes;
 };
 
-std::vector<System> systems(config::PlacementConfig const& config) {
+std::vector<System> systems(PlacementConfig const& config) {
     System base{{}, config.axes};
     for (auto const& level : config.hierarchy)
         base.hierarchy.push_back({level.name, level.size, static_cast<double>(level.bandwidth),
@@ -43,20 +43,20 @@ struct Wanted {
     double weight = 1;
 };
 
-std::vector<Wanted> listed(config::PlacementConfig const& config, System const& system) {
+std::vector<Wanted> listed(PlacementConfig const& config, System const& system) {
     std::vector<Wanted> list;
     for (auto const& reduction : config.reductions) {
-        list.push_back({{}, static_cast<domain::Request>(reduction.request), reduction.payload, reduction.weight});
+        list.push_back({{}, reduction.request, reduction.payload, reduction.weight});
         for (auto const& name : reduction.axes)
-            list.back().axes.push_back(static_cast<int>(
-                std::ranges::find(system.axes, name, &config::AxisConfig::name) - system.axes.begin()));
+            list.back().axes.push_back(
+                static_cast<int>(std::ranges::find(system.axes, name, &AxisConfig::name) - system.axes.begin()));
         std::ranges::sort(list.back().axes);
     }
     return list;
 }
 
 /// Every set of axes.
-std::vector<Wanted> all_sets(config::PlacementConfig const& config, System const& system) {
+std::vector<Wanted> all_sets(PlacementConfig const& config, System const& system) {
     std::vector<Wanted> list;
     for (unsigned set = 1; set < 1u << system.axes.size(); ++set) {
         list.push_back({{}, domain::Request::all_reduce, config.payload, 1});
@@ -128,7 +128,7 @@ bool Pair::ends_in_order(domain::Program const& program) const {
     return true;
 }
 
-std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
+std::vector<Pair> pairs_of(PlacementConfig const& config) {
     std::vector<Pair> pairs;
     int number = 0;
     for (auto const& system : systems(config)) {
@@ -150,7 +150,7 @@ std::vector<Pair> pairs_of(config::PlacementConfig const& config) {
     return pairs;
 }
 
-std::size_t placements_of(config::PlacementConfig const& config) {
+std::size_t placements_of(PlacementConfig const& config) {
     std::size_t count = 0;
     for (auto const& system : systems(config)) count += matrices(system).size();
     return count;

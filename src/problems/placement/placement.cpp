@@ -4,7 +4,6 @@
 #include "state_graph.hpp"
 
 #include "espalier/base/bytes.hpp"
-#include "espalier/base/contract.hpp"
 
 #include <map>
 
@@ -20,7 +19,7 @@ constexpr std::size_t first_refusal = 0;
 } // namespace
 
 struct Placement::Shared {
-    config::PlacementConfig config;
+    PlacementConfig config;
     std::uint64_t seed;
     std::vector<Pair> pairs;
     bool is_bounded = false;
@@ -52,11 +51,10 @@ Placement::Workspace::Workspace(Workspace&&) noexcept = default;
 Placement::Workspace& Placement::Workspace::operator=(Workspace&&) noexcept = default;
 Placement::Workspace::~Workspace() = default;
 
-Placement::Placement(config::PlacementConfig const& config, std::uint64_t seed)
+Placement::Placement(PlacementConfig const& config, std::uint64_t seed)
     : shared_(std::make_shared<Shared>(Shared{config, seed, pairs_of(config)})) {}
 
-CheapestPlacement::CheapestPlacement(config::PlacementConfig const& config, std::uint64_t seed)
-    : Placement(config, seed) {
+CheapestPlacement::CheapestPlacement(PlacementConfig const& config, std::uint64_t seed) : Placement(config, seed) {
     shared_->is_bounded = true;
 }
 
@@ -79,7 +77,7 @@ std::vector<Node> Placement::roots() const {
 Placement::Workspace Placement::make_workspace(search::Notes& notes) const {
     auto impl = std::make_unique<Workspace::Impl>();
     impl->notes = &notes;
-    impl->rule = static_cast<domain::BroadcastRule>(shared_->config.broadcast);
+    impl->rule = shared_->config.broadcast;
     return Workspace(std::move(impl));
 }
 
@@ -99,6 +97,7 @@ void Placement::expand(Node const& node, Workspace& workspace, search::Children<
     auto const& refusals = graph.refusals(state);
     for (std::size_t i = 0; i < refusals.size(); ++i) workspace->notes->add(first_refusal + i, refusals[i]);
     for (auto const& transition : graph.transitions(state)) {
+        workspace->notes->stop().check();
         auto child = node;
         child.steps[child.count++] = transition.step;
         if (shared_->is_bounded) {
@@ -123,15 +122,18 @@ Node Placement::unpack(std::span<std::byte const> bytes) const {
     Node node;
     node.pair = reader.get<std::uint32_t>();
     node.count = reader.get<std::uint8_t>();
-    ESP_EXPECT(node.count <= Node::max_steps);
+    if (node.pair >= shared_->pairs.size() || node.count > Node::max_steps)
+        throw base::SystemError("packed data is no node of a placement search");
     for (std::size_t i = 0; i < node.count; ++i) node.steps[i] = reader.get<std::uint8_t>();
     node.bound_us = reader.get<float>();
+    if (reader.left() > 0) throw base::SystemError("packed data is longer than its node");
     return node;
 }
 
 std::vector<search::VerifyOutcome<Result>> Placement::verify(std::span<Node const> nodes, Workspace& workspace) const {
     std::vector<search::VerifyOutcome<Result>> outcomes;
     for (auto const& node : nodes) {
+        workspace->notes->stop().check();
         auto const& pair = shared_->pairs[node.pair];
         auto const program = workspace->program(workspace->graph(pair), node);
         auto const lowered = pair.lower(program);

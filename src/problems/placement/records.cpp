@@ -87,16 +87,16 @@ std::vector<Ranked> best_results(std::vector<Pair> const& pairs, std::vector<sea
         auto const& pair = pairs[result.pair];
         ++id;
         if (top > 0 && taken[pair.is_one_of_many ? pair.reduction : 0]++ >= top) continue;
-        list.push_back({id, record.key, std::move(result)});
+        list.push_back({id, record.key, std::move(result), record.found_s});
     }
     return list;
 }
 
-std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
+std::vector<StoredProgram> stored_programs(PlacementConfig const& config,
                                            std::vector<search::ResultRecord> const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
     std::vector<StoredProgram> list;
-    for (auto const& [id, _, result] : best_results(pairs, results, top)) {
+    for (auto const& [id, _, result, found_s] : best_results(pairs, results, top)) {
         auto const& pair = pairs[result.pair];
         list.push_back({.id = id,
                         .placement = pair.matrix_text(),
@@ -106,7 +106,7 @@ std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config
                         .groups = pair.groups,
                         .hierarchy = pair.hierarchy,
                         .segments = result.segments,
-                        .request = static_cast<config::Request>(pair.request),
+                        .request = pair.request,
                         .payload = pair.payload,
                         .predicted_us = result.predicted_us,
                         .baseline_us = pair.baseline_us()});

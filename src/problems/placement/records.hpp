@@ -16,6 +16,7 @@ struct Ranked {
     std::size_t id = 0; ///< 1 is the quickest
     std::uint64_t key = 0;
     Result result;
+    double found_s = 0; ///< run time at which the master had it
 };
 /// The best `top` (0: all); of each reduction if several are listed, because a small one would be ahead of all others.
 [[nodiscard]] std::vector<Ranked> best_results(std::vector<Pair> const& pairs,

@@ -26,7 +26,7 @@ Json program_json(domain::Program const& program, std::vector<std::string> const
 }
 
 Json to_json(Ranked const& one, std::vector<Pair> const& pairs, double baseline_us) {
-    auto const& [id, key, result] = one;
+    auto const& [id, key, result, found_s] = one;
     auto const& pair = pairs[result.pair];
     return {{"id", id},
             {"key", fmt::format("{:016x}", key)},
@@ -38,6 +38,7 @@ Json to_json(Ranked const& one, std::vector<Pair> const& pairs, double baseline_
             {"text", domain::text(result.program, pair.names)},
             {"segments", result.segments},
             {"in_order", pair.ends_in_order(result.program)},
+            {"found_s", found_s},
             {"predicted_us", result.predicted_us},
             {"baseline_us", baseline_us},
             {"speedup", baseline_us / result.predicted_us}};
@@ -59,11 +60,11 @@ std::string remark(Pair const& pair, Result const& result) {
 
 std::string top_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, Results const& results,
                       std::size_t top) {
-    std::string text = "\n  rank  predicted us  speed-up  placement, reduction, program\n";
-    for (auto const& [id, _, result] : best_results(pairs, results, top)) {
+    std::string text = "\n  rank  predicted us  speed-up  found s  placement, reduction, program\n";
+    for (auto const& [id, _, result, found_s] : best_results(pairs, results, top)) {
         auto const& pair = pairs[result.pair];
-        text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {} {}: {}{}\n", id, result.predicted_us,
-                            best[result.pair].baseline_us / result.predicted_us, pair.matrix_text(),
+        text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {:>7.2f}  {} {}: {}{}\n", id, result.predicted_us,
+                            best[result.pair].baseline_us / result.predicted_us, found_s, pair.matrix_text(),
                             pair.reduction_text(), domain::text(result.program, pair.names), remark(pair, result));
     }
     return text;
@@ -132,7 +133,7 @@ Checked check(Pair const& pair, domain::Program const& program, domain::Broadcas
 
 } // namespace
 
-Json summary_json(config::PlacementConfig const& config, Results const& results, Kept kept) {
+Json summary_json(PlacementConfig const& config, Results const& results, Kept kept) {
     auto const pairs = pairs_of(config);
     auto const best = best_of(pairs, results);
     auto const headline = headline_of(pairs, best);
@@ -146,7 +147,7 @@ Json summary_json(config::PlacementConfig const& config, Results const& results,
             {"placement_spread", headline.placement_spread}};
 }
 
-Json results_json(config::PlacementConfig const& config, Results const& results, std::size_t top) {
+Json results_json(PlacementConfig const& config, Results const& results, std::size_t top) {
     auto const pairs = pairs_of(config);
     std::vector<double> baselines_us;
     for (auto const& pair : pairs) baselines_us.push_back(pair.baseline_us());
@@ -156,7 +157,7 @@ Json results_json(config::PlacementConfig const& config, Results const& results,
     return list;
 }
 
-Json placements_json(config::PlacementConfig const& config, Results const& results) {
+Json placements_json(PlacementConfig const& config, Results const& results) {
     auto const pairs = pairs_of(config);
     auto const best = best_of(pairs, results);
     auto const mix = mixes(pairs, best);
@@ -173,21 +174,19 @@ Json placements_json(config::PlacementConfig const& config, Results const& resul
     return list;
 }
 
-std::string funnel_text(search::ProblemInfo const& info, search::Counts const& counts, Results const& results) {
-    auto text = fmt::format("  {:<14}{:>15}  partial programs\n", "nodes", base::grouped(counts.nodes));
+search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts, Results const& results) {
+    search::Funnel rows{{"nodes", counts.nodes, true, "partial programs"}};
     for (std::size_t i = 0; i < info.counters.size(); ++i)
-        text += fmt::format("  - {:<13}{:>14}  steps whose premise does not hold\n", info.counters[i].name,
-                            base::grouped(counts.counters[i]));
+        rows.push_back({info.counters[i].name, counts.counters[i], false, "steps whose premise does not hold"});
     constexpr std::array meanings{"max_steps is reached", "max_steps is too few from here",
                                   "by random numbers on the real sizes", "slower than the best known"};
     for (std::size_t i = 0; i < info.reasons.size(); ++i)
-        text += fmt::format("  - {:<13}{:>14}  {}\n", info.reasons[i], base::grouped(counts.funnel[i]),
-                            meanings[std::min(i, meanings.size() - 1)]);
-    return text +
-           fmt::format("  {:<14}{:>15}  verified by states and by sums\n", "programs", base::grouped(results.size()));
+        rows.push_back({info.reasons[i], counts.funnel[i], false, meanings[std::min(i, meanings.size() - 1)]});
+    rows.push_back({"programs", results.size(), true, "verified by states and by sums"});
+    return rows;
 }
 
-std::string results_text(config::PlacementConfig const& config, Results const& results, Kept kept, std::size_t top) {
+std::string results_text(PlacementConfig const& config, Results const& results, Kept kept, std::size_t top) {
     auto const pairs = pairs_of(config);
     if (pairs.empty()) return "\n  there is nothing to reduce: every axis has size 1\n";
     auto const best = best_of(pairs, results);
@@ -204,17 +203,18 @@ std::string results_text(config::PlacementConfig const& config, Results const& r
         text += "only the quickest programs of all pairs were kept (search.best_only)\n";
     return text +
            "times are predictions for the hierarchy of the experiment, each step a ring or a tree in the order of "
-           "devices; no measurements\n";
+           "devices; not measurements\n";
 }
 
-std::string program_in(config::PlacementConfig const& config, Results const& results, std::size_t id,
+std::string program_in(PlacementConfig const& config, Results const& results, std::size_t id,
                        std::string const& format) {
     auto const in_order = ranked(results);
     auto const& record = record_of(in_order, id);
     auto const pairs = pairs_of(config);
     auto const result = to_result(record, pairs);
     auto const& pair = pairs[result.pair];
-    if (format == "json") return to_json(Ranked{id, record.key, result}, pairs, pair.baseline_us()).dump(2) + "\n";
+    if (format == "json")
+        return to_json(Ranked{id, record.key, result, record.found_s}, pairs, pair.baseline_us()).dump(2) + "\n";
     if (format == "svg") return svg(pair, result);
     if (format == "explain") return explain(pair, result);
     if (format != "text")
@@ -227,10 +227,23 @@ std::string program_in(config::PlacementConfig const& config, Results const& res
         pair.baseline_us() / result.predicted_us, pair.baseline_us());
 }
 
-void verify_again(config::PlacementConfig const& config, Results const& results, std::uint64_t seed,
+void check_keys(PlacementConfig const& config, Results const& results) {
+    if (results.empty()) return;
+    auto const pairs = pairs_of(config);
+    for (auto const& record : results) {
+        auto const result = to_result(record, pairs);
+        auto const again = to_record(pairs[result.pair], result);
+        if (again.key != record.key || again.text != record.text)
+            throw base::InputError("result {:016x}: the stored text is not the program that was verified (the run was "
+                                   "changed by something else): search again with --force",
+                                   record.key);
+    }
+}
+
+void verify_again(PlacementConfig const& config, Results const& results, std::uint64_t seed,
                   std::function<void(search::ResultRecord const&, Checked const&)> const& visit) {
     auto const pairs = pairs_of(config);
-    auto const rule = static_cast<domain::BroadcastRule>(config.broadcast);
+    auto const rule = config.broadcast;
     for (auto const& record : ranked(results)) {
         auto const result = to_result(record, pairs);
         visit(record, check(pairs[result.pair], result.program, rule, seed));

@@ -7,10 +7,6 @@
 namespace espalier::problems::uts {
 namespace {
 
-using config::TreeParameters;
-using config::TreeShape;
-using config::TreeType;
-
 constexpr std::int32_t endless = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t max_tables = 256; // deeper nodes are few, and may take logarithms
 

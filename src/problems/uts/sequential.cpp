@@ -4,7 +4,7 @@
 
 namespace espalier::problems::uts {
 
-search::Counts count_sequentially(config::UtsConfig const& config) {
+search::Counts count_sequentially(UtsConfig const& config) {
     Uts const tree(config);
     auto stack = tree.roots();
     std::uint64_t nodes = 0, leaves = 0;

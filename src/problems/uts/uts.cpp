@@ -12,7 +12,7 @@ Sha1State root_state(std::int32_t seed, Sha1Kind kind) {
 
 } // namespace
 
-Uts::Uts(config::UtsConfig const& config, Sha1Kind sha1)
+Uts::Uts(UtsConfig const& config, Sha1Kind sha1)
     : rules_(config.parameters), hash_children_(children_hasher(sha1)), granularity_(std::max(config.granularity, 1)),
       seed_(config.parameters.seed) {}
 

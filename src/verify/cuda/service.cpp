@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace espalier::verify {
@@ -52,11 +53,22 @@ public:
         group.results.resize(jobs.size());
         group.left = jobs.size();
         std::unique_lock lock(mutex_);
+        auto const was_expected = expected_.erase(std::this_thread::get_id()) > 0;
         for (std::size_t i = 0; i < jobs.size(); ++i) tickets_.push_back({jobs[i], &group, i, Clock::now()});
         has_work_.notify_all();
         group.is_done.wait(lock, [&] { return group.left == 0; });
+        if (was_expected) expected_.insert(std::this_thread::get_id());
         if (group.error) std::rethrow_exception(group.error);
         return std::move(group.results);
+    }
+    void expect() {
+        std::lock_guard const lock(mutex_);
+        expected_.insert(std::this_thread::get_id());
+    }
+    void expect_no_more() {
+        std::lock_guard const lock(mutex_);
+        expected_.erase(std::this_thread::get_id());
+        has_work_.notify_all();
     }
     [[nodiscard]] std::size_t devices() const { return runners_.size(); }
 
@@ -84,7 +96,7 @@ private:
             has_work_.wait(lock, [&] { return is_stopping_ || !tickets_.empty(); });
             if (tickets_.empty()) return {};
             auto const deadline = tickets_.front().arrival + options_.max_wait;
-            has_work_.wait_until(lock, deadline, [&] { return is_stopping_ || tickets_.size() >= options_.max_batch; });
+            has_work_.wait_until(lock, deadline, [&] { return is_stopping_ || is_ready(); });
             if (!tickets_.empty()) break; // another device may have taken them meanwhile
         }
         auto const count = static_cast<std::ptrdiff_t>(std::min(options_.max_batch, tickets_.size()));
@@ -92,6 +104,8 @@ private:
         tickets_.erase(tickets_.begin(), tickets_.begin() + count);
         return batch;
     }
+    /// Whoever could add to the batch has done so and waits, or it is full.
+    [[nodiscard]] bool is_ready() const { return expected_.empty() || tickets_.size() >= options_.max_batch; }
     void deliver(std::vector<Ticket> const& batch, std::vector<Evaluation> results, std::exception_ptr const& error) {
         std::lock_guard const lock(mutex_);
         for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -109,6 +123,7 @@ private:
     std::mutex mutex_;
     std::condition_variable has_work_;
     std::deque<Ticket> tickets_;
+    std::set<std::thread::id> expected_; ///< threads that will submit and have not yet
     bool is_stopping_ = false;
     std::vector<std::thread> threads_; ///< one a runner
 };
@@ -126,6 +141,9 @@ std::optional<DeviceService> DeviceService::make(Options const& options) {
     if (runners.empty()) return std::nullopt;
     return DeviceService(std::move(runners), options);
 }
+
+DeviceService::Expected::Expected(DeviceService& service) : queue_(*service.queue_) { queue_.expect(); }
+DeviceService::Expected::~Expected() { queue_.expect_no_more(); }
 
 std::vector<Evaluation> DeviceService::submit(std::span<DeviceJob const> jobs) { return queue_->submit(jobs); }
 std::size_t DeviceService::devices() const { return queue_->devices(); }

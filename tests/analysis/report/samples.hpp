@@ -136,12 +136,13 @@ inline base::Json scaling() {
     return out;
 }
 
-inline constexpr std::string_view funnel = "  states              4,130,071  partial programs\n"
-                                           "  examined         54,298,128  ops on operands\n"
-                                           "  - shape          36,566,512  operands do not fit\n"
-                                           "  - 2nd shape               0  equal on one shrunk shape only\n"
-                                           "  verified                  2  in 1 algebraic form\n"
-                                           "  nothing found so far: most of the 32,656 ops ended as 'shape'\n";
+inline search::Funnel funnel() {
+    return {{"states", 4130071, true, "partial programs"},
+            {"examined", 54298128, true, "ops on operands"},
+            {"shape", 36566512, false, "operands do not fit"},
+            {"2nd shape", 0, false, "equal on one shrunk shape only"},
+            {"verified", 2, true, "in 1 algebraic form"}};
+}
 
 /// Complete: every part is there. The summary and the analysis must outlive it.
 inline Contents contents(RunSummary const& summary, Analysis const& analysis) {
@@ -152,7 +153,10 @@ inline Contents contents(RunSummary const& summary, Analysis const& analysis) {
             .results = results(),
             .input = {{"key", "0a"}, {"cost_us", 59.5}, {"hardware", "a100"}, {"text", "program\n  X\n"}},
             .drawings = {{"1: 47.50 us", svg, "one\ntwo\n"}, {"2: 59.50 us", svg, "three\n"}},
-            .funnel = std::string(funnel),
+            .cost = {"us", "estimated", "Costs are estimates for a100, not measurements.", 59.5},
+            .columns = {{"id", "id", ""}, {"key", "key", ""}, {"cost_us", "cost", "us"}, {"speedup", "speed-up", ""}},
+            .funnel = funnel(),
+            .advice = "nothing found so far: most of the 32,656 ops ended as 'shape'",
             .trace = &analysis,
             .scaling = scaling()};
 }

@@ -42,6 +42,39 @@ bool is_sound(Forest const& forest) {
 
 } // namespace
 
+/// The second chunk finished three subtrees and began a fourth, of which the third chunk comes.
+TEST(Forest, a_chunk_of_several_subtrees_is_as_many_pieces) {
+    auto events = packed({chunk(1, 0, 5), chunk(2, 1, 42), chunk(3, 2, 7)});
+    events[1].roots = 4;
+
+    auto const forest = built(events);
+
+    ASSERT_EQ(forest.chunks.size(), 6);
+    EXPECT_EQ(forest.chunks[0].children, 4);
+    EXPECT_EQ(forest.chunks[2].cost_ns, 6); // 42 x 6 / pi^2 / 4, then / 9 and / 16
+    EXPECT_EQ(forest.chunks[3].cost_ns, 2);
+    EXPECT_EQ(forest.chunks[4].cost_ns, 1);
+    EXPECT_EQ(forest.chunks[1].cost_ns, 33); // the rest is its, too
+    EXPECT_EQ(forest.chunks[1].children, 1);
+    EXPECT_EQ(forest.chunks[5].cost_ns, 7);
+    EXPECT_EQ(forest.total_ns(), 5 + 42 + 7);
+    EXPECT_EQ(forest.critical_path_ns(), 5 + 33 + 7);
+    EXPECT_TRUE(is_sound(forest));
+}
+
+TEST(Forest, pieces_are_limited_as_chunks_are) {
+    auto events = packed({chunk(1, 0, 1000), chunk(2, 1, 1000), chunk(3, 1, 2)});
+    for (auto& event : events) event.roots = 1'000'000;
+    ForestBuilder builder(100);
+    builder.add(0, events);
+
+    auto const forest = builder.build();
+
+    EXPECT_LE(forest.chunks.size(), 100);
+    EXPECT_GT(forest.chunks.size(), 90);
+    EXPECT_EQ(forest.total_ns(), 2002);
+}
+
 TEST(Forest, chunks_hang_below_the_chunk_that_made_them_the_latest_first) {
     auto const forest = built(packed({chunk(1, 0, 5), chunk(2, 1, 7), chunk(3, 1, 11), chunk(4, 2, 13)}));
 

@@ -262,6 +262,83 @@ TEST(Scaling, resampled_work_also_says_from_where_on_half_of_the_time_is_lost) {
     EXPECT_NE(text.find("more do not help; from 64 nodes on less than half"), std::string::npos) << text;
 }
 
+TEST(Scaling, the_most_nodes_at_or_above_the_target_are_recommended) {
+    std::vector const predictions{at(1, 3600, 1), at(16, 300, 0.75), at(64, 75, 0.75), at(256, 50, 0.28)};
+
+    EXPECT_EQ(recommended(predictions, 0.8)->nodes, 1);
+    EXPECT_EQ(recommended(predictions, 0.75)->nodes, 64);
+    EXPECT_DOUBLE_EQ(recommended(predictions, 0.75)->node_hours(), 64 * 75 / 3600.0);
+    EXPECT_FALSE(recommended({at(4, 1, 0.79)}, 0.8));
+}
+
+TEST(Scaling, a_search_that_does_not_scale_is_not_sent_to_more_nodes) {
+    TracedRun const run(fan(100, 1 * ms));
+    auto options = instant({1, 4, 65536});
+    options.target_efficiency = 0.5;
+
+    auto const scaling = run.predict(options);
+    auto const text = to_text(scaling);
+    auto const limit = to_json(scaling)["limits"][0];
+
+    EXPECT_LT(scaling.predictions.back().efficiency, 0.01);
+    EXPECT_NE(text.find("hybrid: take up to 4 nodes, the most at or above 50 % efficiency"), std::string::npos) << text;
+    EXPECT_NE(text.find(" node-hours"), std::string::npos) << text;
+    EXPECT_EQ(limit["recommended_nodes"], 4);
+    EXPECT_DOUBLE_EQ(limit["recommended_node_hours"].get<double>(), 4 * scaling.predictions[1].makespan / 3600);
+}
+
+TEST(Scaling, a_duration_gives_every_number_of_nodes_its_own_work) {
+    TracedRun const run(fan(60, 50 * ms));
+    auto options = instant({1, 256});
+    auto const once = run.predict(options);
+    options.duration_s = 3600;
+
+    auto const scaling = run.predict(options);
+
+    EXPECT_LT(once.predictions[1].efficiency, 0.5); // 60 chunks for 256
+    for (auto const& prediction : scaling.predictions) {
+        EXPECT_NEAR(prediction.work, 3600.0 * prediction.nodes / scaling.measured_seconds, 1e-6 * prediction.work);
+        EXPECT_GE(prediction.makespan, 3600);
+        EXPECT_GT(prediction.efficiency, 0.9) << prediction.nodes;
+        EXPECT_LE(prediction.efficiency, 1);
+        EXPECT_LT(prediction.simulated, 60); // the rest is extrapolated
+    }
+    EXPECT_EQ(scaling.limits[0].recommended->nodes, 256);
+    EXPECT_TRUE(says(scaling, "the first seconds were simulated"));
+}
+
+TEST(Scaling, a_short_duration_is_simulated_to_its_end) {
+    TracedRun const run(fan(60, 50 * ms));
+    auto options = instant({4});
+    options.duration_s = 1.5;
+
+    auto const prediction = run.predict(options).predictions[0];
+
+    EXPECT_DOUBLE_EQ(prediction.simulated, prediction.makespan);
+    EXPECT_NEAR(prediction.efficiency * prediction.makespan, 1.5, 0.05);
+}
+
+TEST(Scaling, a_slow_network_is_felt) {
+    TracedRun const run(fan(500, 1 * ms));
+    auto options = instant({16});
+    auto const quick = run.predict(options).predictions[0];
+    options.ns_per_byte = 1e4;
+
+    EXPECT_GT(run.predict(options).predictions[0].makespan, 1.5 * quick.makespan);
+}
+
+/// A chunk of many small subtrees: a rank that gets one of them is hungry again at once.
+TEST(Scaling, small_subtrees_cost_messages) {
+    auto events = fan(200, 1 * ms);
+    auto const whole = TracedRun(events).predict(instant({4})).predictions[0];
+    for (auto& event : events) event.roots = event.useful_ns >= 1 * ms ? 50 : 1;
+
+    auto const small = TracedRun(events).predict(instant({4})).predictions[0];
+
+    EXPECT_GT(small.messages, 2 * whole.messages);
+    EXPECT_NEAR(small.speedup * small.makespan, whole.speedup * whole.makespan, 1e-6);
+}
+
 TEST(Scaling, a_trace_without_chunks_is_refused) {
     auto event = chunk(1, 0, 1 * ms);
     event.kind = trace::Kind::wait;
@@ -288,5 +365,7 @@ TEST(Scaling, the_text_has_a_row_for_every_prediction_and_a_sentence_for_every_p
     EXPECT_NE(text.find("50 chunks, 1.0 s of work, longest chain 1.0 s"), std::string::npos) << text;
     EXPECT_NE(text.find("hybrid: beyond 1 node more do not help (longest chain 1.0 s)"), std::string::npos) << text;
     EXPECT_NE(text.find("static:"), std::string::npos);
-    EXPECT_EQ(std::ranges::count(text, '%'), 2 * 2 * 2 + 1); // efficiency and master load; and one remark
+    EXPECT_NE(text.find("hybrid: take up to 1 node, the most at or above 80 % efficiency"), std::string::npos) << text;
+    // efficiency and master load; target and efficiency of what is recommended; and one remark
+    EXPECT_EQ(std::ranges::count(text, '%'), 2 * 2 * 2 + 2 * 2 + 1);
 }

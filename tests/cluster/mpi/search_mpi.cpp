@@ -81,14 +81,14 @@ void search_toys(cluster::Communicator& comm, cluster::SearchOptions const& opti
 } // namespace
 
 int main() {
-    auto const comm = cluster::make_communicator();
+    auto const comm = cluster::make_communicator([] { return std::chrono::minutes(1); });
     base::log::configure({.level = base::log::Level::quiet, .rank = comm->rank().value});
     for (int const threads : {1, 2})
         for (auto const policy :
              {cluster::PolicyKind::fixed, cluster::PolicyKind::omp_dynamic, cluster::PolicyKind::hybrid})
             for (int const group : {200, 2})
                 search_toys(*comm, {.cluster = {.policy = policy, .group = group}, .threads = threads});
-    comm->finish();
+    comm->finish(failures == 0 ? 0 : 1);
     if (comm->rank().value == 0)
         fmt::print("{}\n", failures == 0 ? "all answers are right" : "there were wrong answers");
     return failures == 0 ? 0 : 1;

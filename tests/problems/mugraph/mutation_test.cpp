@@ -113,7 +113,7 @@ struct Tally {
     int mutants = 0, rejected = 0;
 };
 
-Tally expect_only_equal_mutants_pass(config::MugraphConfig const& config) {
+Tally expect_only_equal_mutants_pass(MugraphConfig const& config) {
     Tally tally;
     auto const reference = program::build(config.program);
     for (auto const& graph : programs_of(search(config)))
@@ -146,7 +146,7 @@ TEST(Mutation, of_the_gated_mlp_only_equal_programs_pass) {
     auto config = full("gated_mlp", {4, 12, 8});
     config.space.max_kernel_ops = 1;
     config.space.max_block_ops = 6;
-    config.space.schedules = config::SpaceConfig::Schedules::best;
+    config.space.schedules = SpaceConfig::Schedules::best;
 
     auto const tally = expect_only_equal_mutants_pass(config);
 

@@ -36,6 +36,55 @@ TEST(Node, damaged_bytes_are_refused) {
     EXPECT_THROW((void)unpack(bytes), base::SystemError);
 }
 
+/// A node of two kernels whose numbers are all different.
+Node two_sized_kernels() {
+    Node node;
+    node.begins = 2;
+    node.is_sized = true;
+    for (std::size_t k = 0; k < 2; ++k) {
+        auto const n = static_cast<std::uint32_t>(10 * k);
+        node.begin[k].count = 1;
+        node.sizes[k] = {{n + 2, n + 3, n + 4}, n + 5};
+        node.push({Step::Kind::begin, 0, 0, {}});
+        node.push({Step::Kind::finish, 0, 0, {1, 0, 0, 0}});
+    }
+    return node;
+}
+
+TEST(Node, the_sizes_of_every_kernel_are_part_of_it) {
+    auto const node = two_sized_kernels();
+    EXPECT_EQ(unpack(packed(node)), node);
+    EXPECT_EQ(unpack(packed(node)).sizes[1].loop, 15u);
+
+    for (std::size_t k = 0; k < 2; ++k) {
+        auto other = node;
+        ++other.sizes[k].grid[2];
+        EXPECT_FALSE(other == node);
+        EXPECT_FALSE(packed(other) == packed(node));
+    }
+}
+
+TEST(Node, numbers_that_no_node_has_are_refused) {
+    auto node = two_sized_kernels();
+    node.begin[1].count = max_operands + 1;
+    EXPECT_THROW((void)unpack(packed(node)), base::SystemError);
+    node = two_sized_kernels();
+    node.steps[1].kind = static_cast<Step::Kind>(7);
+    EXPECT_THROW((void)unpack(packed(node)), base::SystemError);
+    node = two_sized_kernels();
+    node.steps[1].count = max_operands + 1;
+    EXPECT_THROW((void)unpack(packed(node)), base::SystemError);
+    auto bytes = packed(Node{});
+    bytes[1] = std::byte{max_graph_kernels + 1}; // so many kernels, and bytes for them
+    bytes.resize(bytes.size() + 3 * 24);
+    try {
+        (void)unpack(bytes);
+        FAIL() << "not refused";
+    } catch (base::SystemError const& error) {
+        EXPECT_STREQ(error.what(), "packed data is no node");
+    }
+}
+
 TEST(Node, a_packed_node_means_the_same_in_another_problem_object) {
     auto const config = mirage("gated_mlp", {8, 512, 512});
     Mugraph const here(config, {}, 1), there(config, {}, 1);

@@ -12,23 +12,38 @@
 /// Small searches of the superoptimizer.
 namespace espalier::problems::mugraph {
 
-inline config::MugraphConfig experiment(std::string const& builtin, std::vector<std::int64_t> const& sizes,
-                                        config::SpaceConfig::Preset preset) {
-    config::MugraphConfig config;
+inline MugraphConfig experiment(std::string const& builtin, std::vector<std::int64_t> const& sizes,
+                                SpaceConfig::Preset preset) {
+    MugraphConfig config;
     config.program = program::find_builtin(builtin)->make(sizes);
     config.builtin = builtin;
     config.sizes = sizes;
     config.space.from = preset;
     return config;
 }
-inline config::MugraphConfig mirage(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
-    return experiment(builtin, sizes, config::SpaceConfig::Preset::mirage);
+inline MugraphConfig mirage(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
+    return experiment(builtin, sizes, SpaceConfig::Preset::mirage);
 }
-inline config::MugraphConfig full(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
-    return experiment(builtin, sizes, config::SpaceConfig::Preset::full);
+inline MugraphConfig full(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
+    return experiment(builtin, sizes, SpaceConfig::Preset::full);
 }
 
-inline toys::Walk search(config::MugraphConfig const& config, config::VerifyConfig const& verify = {}) {
+/// relu(X) W in one or two graph-defined kernels: so small that everything can be tried.
+inline MugraphConfig two_kernels(SpaceConfig::Schedules schedules) {
+    MugraphConfig config;
+    config.program.dims = {{"B", 2}, {"K", 6}, {"N", 4}};
+    config.program.inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}};
+    config.program.ops = {{{"R"}, "relu", {"X"}, {}}, {{"Y"}, "matmul", {"R", "W"}, {}}};
+    config.program.outputs = {"Y"};
+    config.space.max_graph_kernels = 2;
+    config.space.max_kernel_ops = 2;
+    config.space.max_block_ops = 3;
+    config.space.block_ops = {program::OpCode::matmul, program::OpCode::relu, program::OpCode::accumulate};
+    config.space.schedules = schedules;
+    return config;
+}
+
+inline toys::Walk search(MugraphConfig const& config, config::VerifyConfig const& verify = {}) {
     Mugraph const problem(config, verify, 1);
     return toys::search_all(problem, {.threads = 2});
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -126,7 +127,7 @@ TEST(Famous, attention_is_split_over_the_keys_and_combined) {
 }
 
 /// Limits so small that the search without pruning ends.
-config::MugraphConfig tiny(config::Prune prune) {
+MugraphConfig tiny(Prune prune) {
     auto config = mirage("rmsnorm_linear", {2, 512, 512});
     config.space.max_kernel_ops = 3;
     config.space.max_block_ops = 6;
@@ -137,8 +138,8 @@ config::MugraphConfig tiny(config::Prune prune) {
 }
 
 TEST(Pruning, loses_nothing) {
-    auto const pruned = search(tiny(config::Prune::native));
-    auto const all = search(tiny(config::Prune::none));
+    auto const pruned = search(tiny(Prune::native));
+    auto const all = search(tiny(Prune::none));
 
     EXPECT_FALSE(pruned.results.empty());
     EXPECT_EQ(toys::keys(pruned.results), toys::keys(all.results));
@@ -146,17 +147,36 @@ TEST(Pruning, loses_nothing) {
 }
 
 TEST(Pruning, agrees_with_z3_as_referee) {
-    auto config = tiny(config::Prune::both);
+    auto config = tiny(Prune::both);
     config.space.loops = {4};
     config.space.tiles = {16};
     config.space.max_block_ops = 5;
     auto native = config;
-    native.prune = config::Prune::native;
+    native.prune = Prune::native;
 
     auto const both = search(config);
 
     EXPECT_EQ(toys::keys(both.results), toys::keys(search(native).results));
     EXPECT_GT(both.counts.counters[2], 0u); // solver_queries
+}
+
+/// A memo of a thread's own would ask again what another thread has asked.
+TEST(Pruning, asks_z3_every_question_once_whatever_the_number_of_threads) {
+    auto config = tiny(Prune::z3);
+    config.space.loops = {4};
+    config.space.tiles = {16};
+    config.space.kernel_ops = {OpCode::matmul};
+    config.space.block_ops = {OpCode::matmul, OpCode::accumulate};
+    config.space.max_block_ops = 5;
+    std::set<std::uint64_t> queries;
+
+    for (int const threads : {1, 2, 4}) {
+        Mugraph const problem(config, {}, 1);
+        queries.insert(toys::search_all(problem, {.threads = threads}).counts.counters[2]);
+    }
+
+    EXPECT_EQ(queries.size(), 1u) << testing::PrintToString(queries);
+    EXPECT_GT(*queries.begin(), 20u);
 }
 
 TEST(Results, the_cheapest_only) {

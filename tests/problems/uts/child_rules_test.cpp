@@ -7,10 +7,6 @@
 namespace espalier::problems::uts {
 namespace {
 
-using config::TreeParameters;
-using config::TreeShape;
-using config::TreeType;
-
 TreeParameters tree(TreeType type, TreeShape shape = TreeShape::linear) {
     return {.type = type, .shape = shape, .b = 4, .depth = 6, .q = 0.2, .m = 4, .shift = 0.5, .seed = 0};
 }

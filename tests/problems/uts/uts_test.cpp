@@ -10,12 +10,9 @@
 namespace espalier::problems::uts {
 namespace {
 
-using config::TreeShape;
-using config::TreeType;
-
-config::UtsConfig named(std::string_view name) {
-    auto const trees = config::named_trees();
-    auto const found = std::ranges::find(trees, name, &config::NamedTree::name);
+UtsConfig named(std::string_view name) {
+    auto const trees = named_trees();
+    auto const found = std::ranges::find(trees, name, &NamedTree::name);
     EXPECT_NE(found, trees.end()) << name;
     return {.tree = std::string(name), .parameters = found->parameters};
 }
@@ -24,7 +21,7 @@ search::Counts counts(std::uint64_t nodes, std::uint64_t leaves, std::uint64_t d
     return {.nodes = nodes, .funnel = {leaves}, .counters = {depth}};
 }
 
-config::UtsConfig small_tree(TreeType type = TreeType::geometric) {
+UtsConfig small_tree(TreeType type = TreeType::geometric) {
     return {.tree = "",
             .parameters = {.type = type, .shape = TreeShape::linear, .b = 4, .depth = 6, .q = 0.2, .m = 4, .seed = 3}};
 }

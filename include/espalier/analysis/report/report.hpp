@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/analysis/analysis.hpp"
+#include "espalier/search/funnel.hpp"
 
 namespace espalier::analysis::report {
 
@@ -11,6 +12,21 @@ struct Drawing {
     std::string text;  ///< readable form
 };
 
+/// What the costs of results are.
+struct Cost {
+    std::string unit;   ///< empty: there are none
+    std::string source; ///< estimated, simulated or measured
+    std::string about;  ///< a sentence
+    std::optional<double> input = {};
+};
+
+/// A key of a result, as a column.
+struct ResultColumn {
+    std::string key;
+    std::string title;
+    std::string unit;
+};
+
 /// All that a page shows. Null or empty parts are left out, and the page says why.
 struct Contents {
     RunSummary const& summary;
@@ -18,11 +34,14 @@ struct Contents {
     base::Json results; ///< the best results, an array of flat objects, the best first
     base::Json input;   ///< what they are compared with, a flat object with the same keys, or null
     std::vector<Drawing> drawings;
-    std::string funnel;              ///< the problem's own telling of it
-    Analysis const* trace = nullptr; ///< null: there is no trace
-    std::string trace_note;          ///< why there is none
-    base::Json scaling;              ///< scaling::to_json, or null
-    std::string scaling_note;        ///< why there is none
+    Cost cost;
+    std::vector<ResultColumn> columns; ///< of results, in this order
+    search::Funnel funnel;             ///< empty: nodes and reasons of pruning
+    std::string advice;                ///< a sentence below it
+    Analysis const* trace = nullptr;   ///< null: there is no trace
+    std::string trace_note;            ///< why there is none
+    base::Json scaling;                ///< scaling::to_json, or null
+    std::string scaling_note;          ///< why there is none
 };
 
 /// One self-contained page: no other file, no network. Text of the run can not become markup or script.

@@ -43,7 +43,10 @@ public:
     /// All events of a rank but chunks and verifications only tell how busy its threads were.
     void add(std::int32_t rank, std::span<trace::Event const> events);
 
-    /// Costs are CPU times, longer by what the threads did between their chunks.
+    /// Costs are CPU times, longer by what the threads did between their chunks. A chunk that worked on several
+    /// subtrees becomes as many pieces: any of them could have gone elsewhere, and most of them are
+    /// small, so that ranks that get one are hungry again at once. What comes later hangs below the last of them,
+    /// because a thread finishes one subtree before it begins the next.
     [[nodiscard]] Forest build();
 
     [[nodiscard]] std::uint64_t chunks() const { return chunks_; } ///< that were added, each of the merged ones
@@ -61,11 +64,14 @@ private:
         std::int64_t start_ns;
         std::int64_t cost_ns;
         std::int32_t depth;
+        std::uint32_t pieces; ///< subtrees that it worked on, at least 1
     };
     struct Thread {
         std::int64_t first_ns, last_ns, covered_ns;
     };
     void halve();
+    void limit_pieces();
+    [[nodiscard]] static std::int64_t piece_ns(std::int64_t all_ns, std::uint32_t pieces, std::uint32_t number);
     [[nodiscard]] std::vector<std::uint32_t> parents();
     [[nodiscard]] std::uint32_t find(std::uint64_t id) const;
 

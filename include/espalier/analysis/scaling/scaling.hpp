@@ -15,7 +15,11 @@ struct ScalingOptions {
     int threads = 0;                 ///< working threads a node; 0: as the run had
     std::int64_t latency_ns = 2'000;
     std::int64_t master_ns = 5'000; ///< of the communicating thread, a message
+    double ns_per_byte = 1;         ///< of the network
     double work = 1;                ///< times the measured work, resampled; 0: as much as feeds the nodes
+    /// Instead of that, if above 0: each number of nodes gets as much work as keeps it busy for so many seconds.
+    double duration_s = 0;
+    double target_efficiency = 0.8; ///< what the number of nodes that is recommended reaches
     int shared_cores = 0;           ///< all nodes share so many cores; 0: each has its own
     std::uint64_t seed = 1;         ///< of the resampling
     Window window;                  ///< only chunks of this part of the run are replayed
@@ -33,6 +37,10 @@ struct Prediction {
     std::uint64_t bytes = 0;
     double grain = 0;        ///< seconds; smaller subtrees were joined; 0: none were
     double host_seconds = 0; ///< CPU time that the simulation took
+    double work = 1;         ///< times the measured work
+    double simulated = 0;    ///< seconds of the makespan; what is missing was extrapolated
+
+    [[nodiscard]] double node_hours() const { return nodes * makespan / 3600; }
 };
 
 /// From which of the listed numbers of nodes on more do not help: the smallest one that no larger one improves on. A
@@ -44,6 +52,8 @@ struct Limit {
     cluster::PolicyKind policy{};
     std::optional<int> nodes;      ///< none: the largest listed number still helps, or there is nothing to compare
     std::optional<int> half_nodes; ///< from here on the efficiency stays below one half; none: it does not
+    /// With the largest listed number of nodes at or above the target efficiency; none: no number reaches it.
+    std::optional<Prediction> recommended;
 };
 
 struct Scaling {
@@ -51,7 +61,9 @@ struct Scaling {
     double work_seconds = 0;             ///< useful time that is replayed, all of it
     double measured_seconds = 0;         ///< useful time of the run; what is replayed is `work` times this
     double critical_path = 0;            ///< seconds of the longest chain of measured chunks
-    double work = 1;                     ///< times the measured work
+    double work = 1;                     ///< times the measured work; for a duration that of the most nodes
+    double duration_s = 0;               ///< as in the options
+    double target_efficiency = 0.8;      ///< as in the options
     std::uint64_t subtrees = 0;          ///< measured chunks
     std::vector<std::string> remarks;    ///< what was resampled, joined or left out
     std::vector<Limit> limits;           ///< by policy
@@ -61,13 +73,12 @@ struct Scaling {
 /// to `host_seconds`. Throws InputError if the trace holds no chunks, or if an option is out of range.
 [[nodiscard]] Scaling predict(TraceSource& source, ScalingOptions const& options);
 
-/// `static`, `omp-dynamic`, `hybrid`.
-[[nodiscard]] std::string_view name(cluster::PolicyKind policy);
 [[nodiscard]] base::Json to_json(Scaling const& scaling);
 [[nodiscard]] std::string to_text(Scaling const& scaling);
 
 /// See Limit. The predictions are those of one policy, in any order.
 [[nodiscard]] std::optional<int> limit_of(std::vector<Prediction> predictions);
 [[nodiscard]] std::optional<int> half_of(std::vector<Prediction> predictions);
+[[nodiscard]] std::optional<Prediction> recommended(std::vector<Prediction> const& predictions, double efficiency);
 
 } // namespace espalier::analysis::scaling

@@ -3,6 +3,7 @@
 #include "espalier/placement/lowered.hpp"
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -47,11 +48,14 @@ struct Job {
 /// Measures the plans and MPI's own collective (default and every algorithm it can be forced to) on all ranks.
 /// Collective over all ranks of the launcher; initialises and ends MPI. `prepare` is called on rank 0, which tells the
 /// others, and what it throws is told once. Rank 0 prints. Returns the exit code, the same on all ranks:
-/// verification_failed if a sum was wrong, invalid_input if a plan does not fit the number of ranks.
-[[nodiscard]] int measure(std::function<Job()> const& prepare);
+/// verification_failed if a sum was wrong, invalid_input if a plan does not fit the number of ranks. A rank ends by
+/// itself if the others have not come after `patience`.
+[[nodiscard]] int measure(std::function<Job()> const& prepare,
+                          std::chrono::nanoseconds patience = std::chrono::minutes(5));
 
 /// Fits latency and bandwidth for each level (ranks of a host, hosts) and collective, and writes a hierarchy that
 /// `problem.hierarchy` can use. Otherwise as measure(); sizes are those of the messages.
-[[nodiscard]] int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare);
+[[nodiscard]] int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare,
+                            std::chrono::nanoseconds patience = std::chrono::minutes(5));
 
 } // namespace espalier::cluster::collectives

@@ -2,6 +2,7 @@
 
 #include "espalier/cluster/collectives/schedule.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 
@@ -10,7 +11,8 @@ namespace espalier::cluster::collectives {
 /// MPI while this object lives; it alone initialises and ends it. One thread uses it. At most one a process.
 class World {
 public:
-    World();
+    /// Ends the process if the ranks have not found each other, and heard from rank 0 what to do, after this time.
+    explicit World(std::chrono::nanoseconds patience = std::chrono::minutes(5));
     ~World();
     World(World const&) = delete;
     World& operator=(World const&) = delete;

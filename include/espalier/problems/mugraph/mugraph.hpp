@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/config/run_config.hpp"
+#include "espalier/problems/mugraph/mugraph_config.hpp"
 #include "espalier/problems/mugraph/node.hpp"
 #include "espalier/program/graph.hpp"
 #include "espalier/search/problem.hpp"
@@ -43,7 +44,7 @@ public:
         std::uint64_t form = 0;
     };
 
-    Mugraph(config::MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed);
+    Mugraph(MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed);
 
     [[nodiscard]] search::ProblemInfo info() const;
     [[nodiscard]] std::vector<Node> roots() const;

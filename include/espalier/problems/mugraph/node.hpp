@@ -12,7 +12,8 @@ namespace espalier::problems::mugraph {
 inline constexpr int max_steps = 40;        ///< of a node: ops at both levels, begins and ends of graph-defined kernels
 inline constexpr int max_graph_kernels = 2; ///< of a program; each has four symbols of its own
 inline constexpr int max_operands = 4;      ///< of a graph-defined kernel
-inline constexpr int max_tensors = 24;      ///< of one graph on the way
+static_assert(max_operands >= program::max_inputs, "a step has no room for the operands of an op");
+inline constexpr int max_tensors = 24; ///< of one graph on the way
 
 /// How a grid axis is meant in a class of schedules: not there, of any size, or of the size of a dimension, whose tiles
 /// then have size 1.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "espalier/config/mugraph_config.hpp"
+#include "espalier/problems/mugraph/mugraph_config.hpp"
 #include "espalier/problems/mugraph/node.hpp"
 #include "espalier/program/source.hpp"
 
@@ -66,6 +66,6 @@ struct Space {
     }
 };
 /// The preset with what the experiment changes of it, for the program at hand.
-[[nodiscard]] Space make_space(config::MugraphConfig const& config);
+[[nodiscard]] Space make_space(MugraphConfig const& config);
 
 } // namespace espalier::problems::mugraph

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "espalier/config/placement_config.hpp"
 #include "espalier/placement/lowered.hpp"
+#include "espalier/problems/placement/placement_config.hpp"
 
 namespace espalier::problems::placement {
 
@@ -12,7 +12,7 @@ struct Pair {
     int reduction = 0; ///< its number among those of the system
     espalier::placement::Hierarchy hierarchy;
     espalier::placement::Matrix matrix;
-    std::vector<config::AxisConfig> axes;
+    std::vector<AxisConfig> axes;
     std::vector<int> reduced; ///< axes
     espalier::placement::Request request{};
     std::uint64_t payload = 0;
@@ -49,8 +49,8 @@ struct Pair {
 };
 
 /// All that differ and have something to reduce, in a fixed order.
-[[nodiscard]] std::vector<Pair> pairs_of(config::PlacementConfig const& config);
+[[nodiscard]] std::vector<Pair> pairs_of(PlacementConfig const& config);
 /// Placements of all systems, also those in which nothing is left to reduce.
-[[nodiscard]] std::size_t placements_of(config::PlacementConfig const& config);
+[[nodiscard]] std::size_t placements_of(PlacementConfig const& config);
 
 } // namespace espalier::problems::placement

@@ -34,7 +34,7 @@ public:
     using Result = placement::Result;
     class Workspace;
 
-    Placement(config::PlacementConfig const& config, std::uint64_t seed);
+    Placement(PlacementConfig const& config, std::uint64_t seed);
 
     [[nodiscard]] search::ProblemInfo info() const;
     [[nodiscard]] std::vector<Node> roots() const;
@@ -57,7 +57,7 @@ protected:
 /// The same with branch and bound: what already takes longer than the best program known is dropped.
 class CheapestPlacement : public Placement {
 public:
-    CheapestPlacement(config::PlacementConfig const& config, std::uint64_t seed);
+    CheapestPlacement(PlacementConfig const& config, std::uint64_t seed);
     [[nodiscard]] double bound(Node const& node) const { return static_cast<double>(node.bound_us); }
 };
 

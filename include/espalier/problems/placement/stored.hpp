@@ -1,7 +1,7 @@
 #pragma once
 
-#include "espalier/config/placement_config.hpp"
 #include "espalier/placement/lowered.hpp"
+#include "espalier/problems/placement/placement_config.hpp"
 #include "espalier/search/types.hpp"
 
 namespace espalier::problems::placement {
@@ -16,15 +16,14 @@ struct StoredProgram {
     std::vector<std::vector<int>> groups; ///< reduction groups
     espalier::placement::Hierarchy hierarchy;
     int segments = 1;
-    config::Request request = config::Request::all_reduce;
+    Request request = Request::all_reduce;
     std::uint64_t payload = 0;
     double predicted_us = 0;
     double baseline_us = 0; ///< of one collective over the whole group
 };
 
 /// The best `top` of a run (0: all); of each reduction if several are listed. Throws InputError if a record is damaged.
-[[nodiscard]] std::vector<StoredProgram> stored_programs(config::PlacementConfig const& config,
-                                                         std::vector<search::ResultRecord> const& results,
-                                                         std::size_t top);
+[[nodiscard]] std::vector<StoredProgram>
+stored_programs(PlacementConfig const& config, std::vector<search::ResultRecord> const& results, std::size_t top);
 
 } // namespace espalier::problems::placement

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "espalier/config/uts_config.hpp"
+#include "espalier/problems/uts/uts_config.hpp"
 
 #include <array>
 #include <cstdint>
@@ -13,15 +13,14 @@ inline constexpr std::int32_t max_children = 100; ///< of every node but a binom
 inline constexpr std::uint32_t draws = 1u << 31;  ///< a draw is below
 
 /// The definition of UTS 2.1, in floating-point. Slow: one or two logarithms a call.
-[[nodiscard]] std::int32_t children_by_formula(config::TreeParameters const& tree, std::int32_t depth,
-                                               std::uint32_t draw);
+[[nodiscard]] std::int32_t children_by_formula(TreeParameters const& tree, std::int32_t depth, std::uint32_t draw);
 
 /// A number of children that never falls as the draw grows, as thresholds: the same values as the formula at one
 /// depth, without a logarithm.
 class ThresholdTable {
 public:
     /// Finds every threshold by bisection with the formula itself.
-    ThresholdTable(config::TreeParameters const& tree, std::int32_t depth);
+    ThresholdTable(TreeParameters const& tree, std::int32_t depth);
 
     [[nodiscard]] std::int32_t children(std::uint32_t draw) const {
         std::uint32_t n = at_bucket_[draw >> bucket_bits];
@@ -47,9 +46,9 @@ struct BelowRule {
 
 /// The rule of one depth. Refers to the ChildRules that made it.
 struct ChildRule {
-    ThresholdTable const* table = nullptr;           ///< geometric
-    config::TreeParameters const* formula = nullptr; ///< geometric, deeper than the tables
-    BelowRule below{};                               ///< binomial, balanced, nothing
+    ThresholdTable const* table = nullptr;   ///< geometric
+    TreeParameters const* formula = nullptr; ///< geometric, deeper than the tables
+    BelowRule below{};                       ///< binomial, balanced, nothing
     std::int32_t depth = 0;
 
     [[nodiscard]] std::int32_t children(std::uint32_t draw) const {
@@ -62,7 +61,7 @@ struct ChildRule {
 /// The rules of all depths of a tree. Immutable.
 class ChildRules {
 public:
-    explicit ChildRules(config::TreeParameters const& tree);
+    explicit ChildRules(TreeParameters const& tree);
 
     [[nodiscard]] ChildRule at(std::int32_t depth) const {
         if (static_cast<std::size_t>(depth) < table_of_.size()) return {.table = &tables_[table_of_[depth]]};
@@ -73,7 +72,7 @@ public:
 private:
     void make_tables();
 
-    config::TreeParameters tree_;
+    TreeParameters tree_;
     std::vector<ThresholdTable> tables_;  ///< neighbours with the same branching factor share one
     std::vector<std::uint16_t> table_of_; ///< by depth
     std::int32_t geometric_until_ = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "espalier/config/uts_config.hpp"
 #include "espalier/problems/uts/child_rules.hpp"
 #include "espalier/problems/uts/sha1.hpp"
+#include "espalier/problems/uts/uts_config.hpp"
 #include "espalier/search/problem.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     };
 
     /// Precondition: `sha1` is supported by this CPU.
-    explicit Uts(config::UtsConfig const& config, Sha1Kind sha1 = fastest_sha1());
+    explicit Uts(UtsConfig const& config, Sha1Kind sha1 = fastest_sha1());
 
     [[nodiscard]] search::ProblemInfo info() const;
     [[nodiscard]] std::vector<Node> roots() const;
@@ -41,8 +41,9 @@ public:
         workspace.notes->raise(0, static_cast<std::uint64_t>(node.depth));
         return node.children > 0 ? search::expand_it() : search::prune_it(leaf);
     }
-    void expand(Node const& node, Workspace&, search::Children<Node>& children) const {
-        for_each_child(node, [&](Node const& child) { children.push(child); });
+    void expand(Node const& node, Workspace& workspace, search::Children<Node>& children) const {
+        for_each_child(
+            node, [&](Node const& child) { children.push(child); }, workspace.notes->stop());
     }
     [[nodiscard]] std::int32_t depth(Node const& node) const { return node.depth; }
 
@@ -51,9 +52,10 @@ public:
     /// Throws SystemError if the bytes are no node.
     [[nodiscard]] Node unpack(std::span<std::byte const> bytes) const;
 
-    /// Calls `take` for every child in order of its index.
+    /// Calls `take` for every child in order of its index. Throws Stopped in the middle if it shall stop.
     template <class Take>
-    void for_each_child(Node parent, Take&& take) const; // a copy: `take` may move the stack that holds the parent
+    void for_each_child(Node parent, Take&& take,
+                        base::StopToken stop = {}) const; // a copy: `take` may move the stack that holds the parent
 
 private:
     static constexpr base::ReasonId leaf{0};
@@ -68,15 +70,17 @@ private:
 };
 
 template <class Take>
-void Uts::for_each_child(Node parent, Take&& take) const {
+void Uts::for_each_child(Node parent, Take&& take, base::StopToken stop) const {
     auto const depth = parent.depth + 1;
     auto const rule = rules_.at(depth);
     std::array<Sha1State, family> states;
     for (std::int32_t first = 0; first < parent.children; first += family) {
         auto const n = std::min(family, parent.children - first);
-        for (std::int32_t repeat = 0; repeat < granularity_; ++repeat) // the same hash again: only slower
+        for (std::int32_t repeat = 0; repeat < granularity_; ++repeat) { // the same hash again: only slower
+            stop.check();
             hash_children_(parent.state, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(n),
                            states.data());
+        }
         for (std::int32_t i = 0; i < n; ++i) take(Node{states[i], depth, rule.children(draw_of(states[i]))});
     }
 }

@@ -68,7 +68,7 @@ function draw_progress(progress, cost) {
               plot({title: 'Nodes', label: `${text.count(progress.nodes[last])} nodes after ${text.seconds(times[last])}.`, x, y: {name: 'nodes', show: text.count, from: 0},
                     series: [{name: 'nodes', points: times.map((time, i) => [time, progress.nodes[i]])}]}),
               rate_plot(progress, x));
-  if (progress.first) host.append(...notes(['Results carry no time of their own: the curve of the best cost begins with the first one, drawn at the last point without any, and falls where a better one was known.']));
+  if (progress.first && !progress.first.is_stamped) host.append(...notes(['Results carry no time of their own: the curve of the best cost begins with the first one, drawn at the last point without any, and falls where a better one was known.']));
   const rate_column = name => ({name, number: true, show: text.count});
   host.append(alternative('Points of the curves', [seconds_column('time'), count_column('nodes'), rate_column('nodes/s since the point before'), rate_column('nodes/s mean so far'),
     {name: 'best', number: true, show: value => text.significant(value, 6)}, count_column('results'), count_column('queued'), count_column('idle threads')],
@@ -93,6 +93,7 @@ function draw_efficiency(trace) {
   const capacity = trace.runtime * trace.threads;
   const top = [0, 'Parallel efficiency', e.parallel, 1 - e.parallel];
   const product = 'Each is the product of those below it.';
+  if (!trace.has_cores) host.append(html('p', {class: 'note'}, trace.verdict));
   host.append(html('div', {class: 'trees'},
     tree('All threads', product, [top, [1, 'Load balance', e.load_balance, e.communication - e.parallel], [1, 'Communication', e.communication, 1 - e.communication],
       [2, 'Serialisation', e.serialisation, e.transfer - e.communication], [2, 'Transfer', e.transfer, 1 - e.transfer]], capacity),
@@ -112,13 +113,13 @@ function phases_table(trace) {
     const more = of === 'sample' ? ' (sampled)' : of === 'communicating thread' ? ' (communicating thread)' : name === 'query' ? ' (Z3)' : '';
     return html('span', {'data-level': level, style: `padding-left: ${1.2 * level}rem`}, name, more);
   };
-  return table('Seconds a thread', [{name: 'phase', show: name}, percent_column('of runtime'), seconds_column('min'), seconds_column('mean'), seconds_column('max'), {name: 'longest on'}],
-    trace.where.map((one, i) => [i, one.share, one.min, one.mean, one.max, one.max_rank]));
+  return table('Seconds a thread', [{name: 'phase', show: name}, percent_column('of runtime'), seconds_column('min'), seconds_column('mean'), seconds_column('max'), {name: 'longest on'}, {name: 'samples', number: true, show: value => value > 0 ? text.grouped(value) : ''}],
+    trace.where.map((one, i) => [i, one.share, one.min, one.mean, one.max, one.max_rank, one.samples]));
 }
 function draw_where(trace) {
   const host = place('where-tables');
   const useful = trace.useful / Math.max(1, trace.threads);
-  host.append(phases_table(trace), html('p', {class: 'note'}, 'What is set in is part of the line above it. Sampled: what became of the nodes is measured on some of them, and the measured time is divided in that proportion.',
+  host.append(phases_table(trace), html('p', {class: 'note'}, 'What is set in is part of the line above it. Sampled: what became of the nodes is measured on some of them, by the CPU time of the thread, and the measured time is divided in that proportion.',
     trace.where.some(one => one.of === 'sum') ? ' “expand and query” are the two lines above it together.' : '', ` Of all this ${text.seconds(useful)} a thread were useful: CPU time on nodes.`));
   const columns = [count_column('rank'), {name: 'host'}, count_column('threads'), ...['useful', 'expand', 'query', 'verify', 'wait', 'other', 'sending', 'receiving', 'writing'].map(seconds_column), count_column('chunks'), count_column('nodes')];
   host.append(html('details', {}, html('summary', {}, `All ranks (${text.grouped(trace.ranks.length)})`), trace.left_out_ranks > 0 ? html('p', {class: 'note'}, `${text.plural(trace.left_out_ranks, 'more rank')} left out: espalier trace RUN --by rank --top 0 has all.`) : null,
@@ -159,10 +160,15 @@ function draw_scaling(scaling, why) {
   const ideal = {name: 'ideal', class: 'ideal', has_dots: false, points: nodes.map(one => [one, first.makespan * first.nodes / one])};
   const floor = scaling.critical_path > 0 ? [{y: scaling.critical_path, name: `longest chain, ${text.seconds(scaling.critical_path)}`}] : [];
   const last = of(policies[0])[of(policies[0]).length - 1];
+  const target = `${text.significant(100 * scaling.target_efficiency)} % efficiency`;
+  const advice = one => (policies.length > 1 ? `${one.policy}: ` : '') + (one.recommended_nodes
+    ? `take up to ${text.plural(one.recommended_nodes, 'node')}, the most at or above ${target}: ${text.seconds(one.recommended_makespan)}, ${text.significant(one.recommended_node_hours)} node-hours.`
+    : `no listed number of nodes reaches ${target}.`);
   host.append(plot({title: 'Time', label: `On ${last.nodes} nodes the run would take ${text.seconds(last.makespan)}.`, x, y: {name: 'time', show: text.seconds, log: true}, series: [...series('makespan'), ideal], marks: [...marks, ...floor]}),
               plot({title: 'Efficiency', label: `On ${last.nodes} nodes the efficiency would be ${text.percent(last.efficiency)}.`, x, y: {name: 'efficiency', show: value => `${Math.round(100 * value)} %`, from: 0, to: 1},
                     series: [...series('efficiency'), {name: 'ideal', class: 'ideal', has_dots: false, points: nodes.map(one => [one, 1])}], marks}),
               html('p', {class: 'note all'}, `${text.plural(scaling.chunks, 'measured chunk')} with ${text.seconds(scaling.work_seconds)} of work${scaling.work === 1 ? '' : ` (${text.significant(scaling.work)} times the measured)`}, replayed through the same scheduler in virtual time. The knee is where more nodes gain less than a tenth of what they cost.`),
+              ...scaling.limits.map(one => html('p', {class: 'all advice'}, advice(one).replace(/^./, letter => letter.toUpperCase()))),
               ...notes(scaling.remarks),
               alternative('Predictions', [count_column('nodes'), count_column('threads'), {name: 'policy'}, seconds_column('time'), percent_column('efficiency'), {name: 'speed-up', number: true, show: value => text.significant(value)}, percent_column('master load'), count_column('messages')],
                 scaling.predictions.map(one => [one.nodes, one.threads, one.policy, one.makespan, one.efficiency, one.speedup, one.master_load, one.messages])));

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "espalier/problems/kind/stored_results.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace espalier::problems {
+
+/// An option of a command, told to whoever parses command lines.
+struct Option {
+    std::string names; ///< `--size`, `-o,--output`; without dashes: what stands alone
+    std::string help;
+    std::string type;                                        ///< `FILE`; empty for a flag
+    std::variant<std::string*, std::int64_t*, bool*> target; ///< outlives the command
+    std::int64_t least = 0;                                  ///< of a number
+    std::int64_t most = 0;
+    std::vector<std::string> needs = {};
+    std::vector<std::string> excludes = {};
+};
+
+/// A run folder that was read, with what its kind tells of it.
+class OpenRun {
+public:
+    virtual ~OpenRun() = default;
+    [[nodiscard]] virtual StoredRun run() const = 0;
+};
+/// Reads a run folder. Throws InputError.
+using RunOpener = std::function<std::unique_ptr<OpenRun>(std::string const& folder)>;
+
+/// A command that a kind brings along.
+struct Command {
+    std::string name;
+    std::string help;
+    std::string examples;
+    std::vector<Option> options;
+    std::function<int(RunOpener const&)> run; ///< gives the exit code
+};
+
+} // namespace espalier::problems

@@ -1,0 +1,118 @@
+#pragma once
+
+#include "espalier/base/json.hpp"
+#include "espalier/config/run_config.hpp"
+#include "espalier/search/funnel.hpp"
+#include "espalier/search/types.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::problems {
+
+/// Everything of a stored run that a problem needs to tell it in its own words. What it refers to outlives it.
+struct StoredRun {
+    config::RunConfig const& config;
+    search::ProblemInfo const& info;
+    search::Counts const& counts;
+    std::vector<search::ResultRecord> const& results;
+    std::string status = "complete"; ///< `running`, `interrupted`, or why it ended
+};
+
+/// A key of the objects that results_json() gives, as a column of a table.
+struct Column {
+    std::string key;
+    std::string title;
+    std::string unit = {}; ///< empty: none
+};
+
+/// What costs are, for all results of a run.
+struct CostInfo {
+    std::string unit; ///< `us`; empty: the problem has no costs
+    search::CostSource source = search::CostSource::estimated;
+    double noise = 0;                 ///< of measured ones, relative; 0: not known
+    std::string about;                ///< a sentence: for which machine, by which model
+    std::optional<double> input = {}; ///< of what the results are compared with
+};
+
+/// A form in which a result, or the whole run, can be had.
+struct Format {
+    std::string name;
+    std::string help;
+};
+
+/// What checking a stored result again says.
+struct Recheck {
+    std::size_t id = 0;
+    std::uint64_t key = 0;
+    bool holds = false;
+    bool is_proved = false;
+    std::int64_t elements = 0;
+    double error_bound = 1;
+    std::string reason;
+};
+enum class Scope : std::uint8_t { sampled, every_element };
+
+/// A run, as its kind tells it to people and scripts. All from what is stored; the best result is number 1.
+/// A kind that only counts overrides nothing but summary().
+class StoredResults {
+public:
+    explicit StoredResults(StoredRun run) : run_(std::move(run)) {}
+    virtual ~StoredResults() = default;
+    StoredResults(StoredResults const&) = delete;
+    StoredResults& operator=(StoredResults const&) = delete;
+
+    /// The kind's own numbers, which go under its name; null: none.
+    [[nodiscard]] virtual base::Json summary() const { return nullptr; }
+    /// Empty: nodes and reasons of pruning say it all.
+    [[nodiscard]] virtual search::Funnel funnel() const { return {}; }
+    /// What to do if nothing was found, and the like: a sentence below the funnel.
+    [[nodiscard]] virtual std::string advice() const { return {}; }
+
+    [[nodiscard]] virtual CostInfo cost() const { return {}; }
+    /// The order in which columns of results() are shown.
+    [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
+    /// One flat object a result, the best first; `top` 0: all.
+    [[nodiscard]] virtual base::Json results(std::size_t top) const;
+    /// What the results are compared with, in the same terms; null: nothing.
+    [[nodiscard]] virtual base::Json input() const { return nullptr; }
+    /// What else `show --json` gives, beside `results` and `input`.
+    [[nodiscard]] virtual base::Json more() const { return base::Json::object(); }
+    /// A table of the best for people, with whatever belongs to it.
+    [[nodiscard]] virtual std::string results_text(std::size_t top) const;
+    /// `1: 47.50 us, 1 kernel`, from an object of results().
+    [[nodiscard]] virtual std::string title(base::Json const& result) const;
+
+    /// Nothing is executed or known to be the best unless a kind says so.
+    [[nodiscard]] virtual search::Known known(search::ResultRecord const& record) const {
+        return {.verified = record.verification, .cost_source = cost().source};
+    }
+
+    /// Of one result; the first is the default. Empty: results can not be shown one by one.
+    [[nodiscard]] virtual std::vector<Format> formats() const { return {}; }
+    /// One of formats(), of result `id`. Whoever calls has checked both.
+    [[nodiscard]] virtual std::string one(std::size_t id, std::string const& format) const;
+
+    /// Every stored result is what its key says: a text that was changed is no longer what was verified. Cheap enough
+    /// for every load. Throws InputError that names the result.
+    virtual void check_keys() const {}
+    /// Every result again, the best first, from what is stored and with fresh randomness.
+    virtual void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const;
+    /// What a result that holds is, and how that was found out: `equal to the input (...)`.
+    [[nodiscard]] virtual std::string claim(Scope scope) const;
+
+    /// The rank of a result by its key, from 1. Nothing if there is none.
+    [[nodiscard]] std::optional<std::size_t> find(std::uint64_t key) const;
+    /// The cheapest first; equal costs by key.
+    [[nodiscard]] std::vector<search::ResultRecord> ranked() const;
+
+protected:
+    [[nodiscard]] StoredRun const& run() const { return run_; }
+
+private:
+    StoredRun run_;
+};
+
+} // namespace espalier::problems

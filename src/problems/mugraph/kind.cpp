@@ -1,0 +1,103 @@
+#include "espalier/problems/mugraph/kind.hpp"
+
+#include "espalier/problems/mugraph/mugraph.hpp"
+#include "espalier/problems/mugraph/report.hpp"
+
+#include <fmt/core.h>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+std::vector<Format> program_formats() {
+    return {{"text", "the program as it is stored"},
+            {"dot", "for Graphviz"},
+            {"svg", "a drawing"},
+            {"json", "for scripts"},
+            {"yaml", "for people and scripts"}};
+}
+
+class Stored final : public StoredResults {
+public:
+    using StoredResults::StoredResults;
+
+    [[nodiscard]] base::Json summary() const override { return summary_json(run().info, run().counts, run().results); }
+    [[nodiscard]] search::Funnel funnel() const override {
+        return mugraph::funnel(run().info, run().counts, run().results);
+    }
+    [[nodiscard]] std::string advice() const override {
+        return run().results.empty() ? nothing_found(run().info, run().counts, run().status) : std::string();
+    }
+    [[nodiscard]] CostInfo cost() const override {
+        return {.unit = "us",
+                .source = search::CostSource::estimated,
+                .about = fmt::format("Costs are estimates for {}, not measurements.", own().hardware.name),
+                .input = input_cost(own())};
+    }
+    [[nodiscard]] std::vector<Column> columns() const override {
+        return {{"id", "id"},
+                {"key", "key"},
+                {"cost_us", "cost", "us"},
+                {"speedup", "speed-up"},
+                {"kernels", "kernels"},
+                {"graph_kernels", "graph kernels"},
+                {"loop_range", "loop range"},
+                {"verified", "verified"},
+                {"error_bound", "error bound"},
+                {"found_s", "found", "s"},
+                {"scope", "scope"},
+                {"sampled_elements", "sampled elements"},
+                {"form", "form"}};
+    }
+    [[nodiscard]] base::Json results(std::size_t top) const override { return results_json(own(), ranked(), top); }
+    [[nodiscard]] base::Json input() const override { return input_json(own()); }
+    [[nodiscard]] std::string results_text(std::size_t top) const override {
+        return mugraph::results_text(own(), ranked(), top);
+    }
+    [[nodiscard]] std::string title(base::Json const& result) const override {
+        auto const kernels = result.at("kernels").get<int>();
+        return fmt::format("{}: {:.2f} us, {} kernel{}", result.at("id").get<std::size_t>(),
+                           result.at("cost_us").get<double>(), kernels, kernels == 1 ? "" : "s");
+    }
+    [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
+    [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
+        return program_in(ranked()[id - 1], format);
+    }
+    void check_keys() const override { mugraph::check_keys(run().results); }
+    void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const override {
+        std::size_t id = 0;
+        for (auto const& record : ranked()) {
+            auto const found = verify_again(own(), run().config.verify, record, seed, scope);
+            visit({++id, record.key, found.is_equal, found.is_proved, found.elements, found.error_bound, found.reason});
+        }
+    }
+    [[nodiscard]] std::string claim(Scope scope) const override {
+        return fmt::format("equal to the input ({})",
+                           scope == Scope::every_element ? "every element" : "sampled elements at full shape");
+    }
+
+private:
+    [[nodiscard]] MugraphConfig const& own() const { return run().config.problem.as<MugraphConfig>(); }
+};
+
+class MugraphKind final : public Kind {
+public:
+    [[nodiscard]] config::ProblemSection const& section() const override { return problem_section(); }
+    [[nodiscard]] std::unique_ptr<search::AnyProblem> make(config::RunConfig const& config) const override {
+        auto const& own = config.problem.as<MugraphConfig>();
+        if (config.search.best_only) return search::erase(CheapestMugraph(own, config.verify, config.search.seed));
+        return search::erase(Mugraph(own, config.verify, config.search.seed));
+    }
+    [[nodiscard]] std::unique_ptr<StoredResults> open(StoredRun run) const override {
+        return std::make_unique<Stored>(std::move(run));
+    }
+    [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
+};
+
+} // namespace
+
+Kind const& kind() {
+    static MugraphKind const one;
+    return one;
+}
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,141 @@
+#include "meaning_rules.hpp"
+
+namespace espalier::program::rules {
+namespace {
+
+using Kind = ScalarNode::Kind;
+
+ScalarNode read(std::size_t i) { return {.kind = Kind::read, .read = i}; }
+ScalarNode apply(OpCode op, std::size_t a, std::size_t b) { return {.kind = Kind::apply, .op = op, .a = a, .b = b}; }
+ScalarNode apply(OpCode op, std::size_t a) { return apply(op, a, a); }
+
+/// reduced / count, and its root.
+ScalarExpression mean() { return {{.kind = Kind::reduced}, {.kind = Kind::count}, apply(OpCode::div, 0, 1)}; }
+ScalarExpression root_mean() {
+    auto out = mean();
+    out.push(apply(OpCode::sqrt, 2));
+    return out;
+}
+
+/// The variable of a loop as it is.
+Position whole(std::size_t loop, std::int64_t size, std::int64_t stride = 1) {
+    Position out;
+    out.digits.push({.loop = loop, .size = size, .stride = stride});
+    return out;
+}
+
+/// At the loops that are kept, right-aligned; sizes of 1 are read at 0.
+Read read_kept(std::size_t source, Shape const& shape, Shape const& kept) {
+    Read out{.source = source, .shape = shape};
+    auto const skip = kept.rank() - shape.rank();
+    for (int i = 0; i < shape.rank(); ++i)
+        out.index.push(shape[i] == 1 ? Position{} : whole(static_cast<std::size_t>(skip + i), shape[i]));
+    return out;
+}
+
+/// A nest without reduced loops.
+Nest pointwise_nest(OpCode op, Small<Read, 4> const& reads, Shape const& out) {
+    Nest nest{.kept = out, .reads = reads};
+    for (std::size_t i = 0; i < reads.size(); ++i) nest.body.push(read(i));
+    nest.body.push(apply(op, 0, reads.size() - 1));
+    return nest;
+}
+
+/// Over one axis of a tensor.
+Nest sum_nest(Read const& of, int axis, std::int64_t kept) {
+    Nest nest{.kept = of.shape, .reducer = Reducer::sum};
+    auto const size = of.shape[axis];
+    nest.kept[axis] = kept;
+    nest.reduced.push(size / kept);
+    auto at = of;
+    auto& along = at.index[axis] = whole(static_cast<std::size_t>(nest.kept.rank()), size / kept, kept);
+    if (kept > 1) along.digits.push({.loop = static_cast<std::size_t>(axis), .size = kept});
+    nest.reads.push(at);
+    return nest;
+}
+
+ScalarExpression summand(bool is_square) {
+    ScalarExpression out{read(0)};
+    if (is_square) out.push(apply(OpCode::square, 0));
+    return out;
+}
+
+} // namespace
+
+Meaning pointwise_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    Small<Read, 4> reads;
+    for (std::size_t i = 0; i < in.shapes.size(); ++i) reads.push(read_kept(i, in.shapes[i], out));
+    return {{pointwise_nest(row.code, reads, out)}};
+}
+
+Meaning contraction_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    auto const terms = static_cast<std::size_t>(row.field.terms);
+    auto const rank = out.rank();
+    auto const k = static_cast<std::size_t>(rank);
+    std::int64_t inner = 0;
+    for (std::size_t t = 0; t < terms; ++t) inner += in.shapes[t].back();
+    Nest nest{.kept = out, .reducer = Reducer::sum};
+    nest.reduced.push(inner);
+    std::int64_t from = 0;
+    for (std::size_t t = 0; t < terms; ++t) {
+        auto left = read_kept(t, in.shapes[t], out), right = read_kept(t + terms, in.shapes[t + terms], out);
+        auto along = whole(k, inner);
+        along.offset = -from;
+        left.index[rank - 1] = right.index[rank - 2] = along;
+        if (terms > 1) left.outside = right.outside = Outside::zero;
+        from += in.shapes[t].back();
+        nest.reads.push(left);
+        nest.reads.push(right);
+        auto const first = nest.body.size();
+        nest.body.push(read(2 * t));
+        nest.body.push(read(2 * t + 1));
+        nest.body.push(apply(OpCode::mul, first, first + 1));
+        if (t > 0) nest.body.push(apply(OpCode::add, first - 1, first + 2));
+    }
+    return {{nest}};
+}
+
+Meaning reduction_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    auto const& rule = row.field.reduction;
+    auto const& shape = in.shapes[0];
+    Nest nest{.kept = out, .reducer = Reducer::sum};
+    auto at = read_kept(0, shape, shape);
+    if (rule.over_axis) {
+        auto const axis = *axis_of(in.attributes, shape);
+        nest = sum_nest(at, axis, out[axis]);
+        at = nest.reads[0];
+    }
+    if (is_accumulator(row)) {
+        at.step = whole(nest.loops(), in.loop_range);
+        nest.reduced.push(in.loop_range);
+    }
+    nest.reads = {at};
+    nest.body = summand(rule.of_squares);
+    if (rule.root_mean) nest.epilogue = root_mean();
+    return {{nest}};
+}
+
+Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    auto const axis = *axis_of(in.attributes, out);
+    auto one = out;
+    one[axis] = 1;
+    Meaning meaning;
+    auto const result = [&] { return in.shapes.size() + meaning.nests.size() - 1; }; // of the newest nest
+    auto x = read_kept(0, out, out);
+    if (row.field.norm == Norm::layer) {
+        auto means = sum_nest(x, axis, 1);
+        means.body = summand(false);
+        means.epilogue = mean();
+        meaning.nests.push_back(means);
+        meaning.nests.push_back(pointwise_nest(OpCode::sub, {x, read_kept(result(), one, out)}, out));
+        x = read_kept(result(), out, out);
+    }
+    auto roots = sum_nest(x, axis, 1);
+    roots.body = summand(true);
+    roots.epilogue = root_mean();
+    meaning.nests.push_back(roots);
+    meaning.nests.push_back(pointwise_nest(OpCode::div, {x, read_kept(result(), one, out)}, out));
+    return meaning;
+}
+
+} // namespace espalier::program::rules

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "espalier/program/meaning.hpp"
+
+/// What the ops of each way of access compute, by what their rows say.
+namespace espalier::program::rules {
+
+using Numbers = RuleInput<std::int64_t>;
+
+/// out[i..] = op(in0[i..], in1[i..]), broadcasting.
+[[nodiscard]] Meaning pointwise_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// out[.., m, n] = sum over k of in[t][.., m, k - from] in[t + terms][.., k - from, n], summed over t: the operands
+/// stand side by side along k, and each is zero where the others are.
+[[nodiscard]] Meaning contraction_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// Over the axis, over the tiles of the for-loop, or both.
+[[nodiscard]] Meaning reduction_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// y / sqrt(mean of y^2), where y is x or x - mean of x.
+[[nodiscard]] Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+
+} // namespace espalier::program::rules

@@ -1,0 +1,112 @@
+#include "proof_sign.hpp"
+
+#include <algorithm>
+
+namespace espalier::verify::proof {
+namespace {
+
+using program::Access;
+using program::Op;
+using program::OpCode;
+
+Sign sign_of_operand(Place const& place, Op const& op, std::size_t i) { return sign_of(place, op.inputs[i]); }
+
+/// Of what divides, which is not 0 where the quotient is defined.
+Sign divisor(Sign sign) { return sign == Sign::any ? sign : Sign::positive; }
+
+std::vector<Sign> signs_of_operands(Place const& place, Op const& op) {
+    std::vector<Sign> out;
+    for (auto const id : op.inputs) out.push_back(sign_of(place, id));
+    return out;
+}
+
+Sign pointwise(Place const& place, Op const& op) {
+    using field::Scalar;
+    auto const signs = signs_of_operands(place, op);
+    switch (program::info(op.code).field.scalar) {
+    case Scalar::add:
+        return total(signs[0], signs[1]);
+    case Scalar::sub:
+        return Sign::any;
+    case Scalar::mul:
+        return op.inputs[0] == op.inputs[1] ? square(signs[0]) : product(signs[0], signs[1]);
+    case Scalar::square:
+        return square(signs[0]);
+    case Scalar::div:
+        return op.inputs[0] == op.inputs[1] ? Sign::positive : product(signs[0], divisor(signs[1]));
+    case Scalar::exp:
+        return Sign::positive;
+    case Scalar::sqrt:
+        return square(signs[0]);
+    case Scalar::function:
+        return program::info(op.code).sign(signs, op.attributes);
+    }
+    return Sign::any;
+}
+
+Sign contraction(Place const& place, Op const& op) {
+    auto const signs = signs_of_operands(place, op);
+    auto const terms = static_cast<std::size_t>(program::info(op.code).field.terms);
+    auto out = product(signs[0], signs[terms]);
+    for (std::size_t t = 1; t < terms; ++t) out = total(out, product(signs[t], signs[t + terms]));
+    return out;
+}
+
+Sign of_body(Place const& place, program::TensorInfo const& tensor) {
+    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(tensor.maker)];
+    auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
+    return sign_of({.typed = body, .outer = &place, .op = &op},
+                   body.graph.outputs[static_cast<std::size_t>(tensor.output)]);
+}
+
+/// Whether an op is defined for all values that its operands have.
+bool is_total(Place const& place, Op const& op) {
+    auto const& rule = program::info(op.code).field;
+    if (rule.access == Access::normalise)
+        return rule.norm == program::Norm::rms && sign_of_operand(place, op, 0) == Sign::positive;
+    if (rule.access != Access::pointwise) return true;
+    if (rule.scalar == field::Scalar::div) return sign_of_operand(place, op, 1) == Sign::positive;
+    if (rule.scalar == field::Scalar::sqrt) return sign_of_operand(place, op, 0) != Sign::any;
+    return has_domain(place, op);
+}
+
+bool is_total(Place const& place) {
+    return std::ranges::all_of(place.typed.graph.ops, [&](Op const& op) {
+        if (op.code != OpCode::graph) return is_total(place, op);
+        return is_total(
+            Place{.typed = place.typed.bodies[static_cast<std::size_t>(op.body)], .outer = &place, .op = &op});
+    });
+}
+
+} // namespace
+
+bool has_domain(Place const& place, Op const& op) {
+    return program::info(op.code).domain == program::Domain::everywhere ||
+           sign_of_operand(place, op, 0) == Sign::positive;
+}
+
+Sign sign_of(Place const& place, int tensor) {
+    auto const& info = place.typed.tensors[static_cast<std::size_t>(tensor)];
+    if (info.maker < 0)
+        return place.outer ? sign_of(*place.outer, place.op->inputs[static_cast<std::size_t>(tensor)]) : Sign::any;
+    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+    auto const& rule = program::info(op.code).field;
+    switch (rule.access) {
+    case Access::pointwise:
+        return pointwise(place, op);
+    case Access::contraction:
+        return contraction(place, op);
+    case Access::reduction:
+    case Access::accumulate:
+        return rule.reduction.of_squares ? square(sign_of_operand(place, op, 0)) : sign_of_operand(place, op, 0);
+    case Access::normalise:
+        return rule.norm == program::Norm::rms ? sign_of_operand(place, op, 0) : Sign::any;
+    case Access::graph:
+        return of_body(place, info);
+    }
+    return Sign::any;
+}
+
+bool is_total(TypedGraph const& typed) { return is_total(Place{.typed = typed}); }
+
+} // namespace espalier::verify::proof

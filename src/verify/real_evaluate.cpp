@@ -1,0 +1,360 @@
+#include "real_evaluate.hpp"
+
+#include "real_ops.hpp"
+
+#include "espalier/base/contract.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace espalier::verify::real {
+namespace {
+
+using program::Access;
+using program::AttributeName;
+using program::Graph;
+using program::Op;
+using program::OpCode;
+using program::Shape;
+using program::TensorInfo;
+
+/// A graph with what inference says and how many ops and outputs read each tensor.
+struct Known {
+    explicit Known(Graph const& of) : graph(of), tensors(program::infer(of)), readers(tensors.size()) {
+        for (auto const& op : of.ops)
+            for (auto const id : op.inputs) ++readers[static_cast<std::size_t>(id)];
+        for (auto const id : of.outputs) ++readers[static_cast<std::size_t>(id)];
+        for (auto const& body : of.bodies) bodies.emplace_back(body);
+    }
+    Graph const& graph;
+    std::vector<TensorInfo> tensors;
+    std::vector<int> readers;
+    std::vector<Known> bodies;
+};
+
+/// The kernel graph, a block of a grid at a step of its loop, or a thread graph in it; with values that are read again.
+struct Site {
+    Known const& known;
+    Site* outer = nullptr;
+    Op const* op = nullptr; ///< of the outer graph, whose body this is
+    std::array<std::int64_t, 3> block{};
+    std::int64_t step = 0;
+    std::map<std::tuple<int, std::int64_t, Box>, Values> values{};
+};
+
+Shape const& shape_of(Site const& site, int tensor) {
+    return site.known.tensors[static_cast<std::size_t>(tensor)].shape;
+}
+Shape const& shape_of_operand(Site const& site, Op const& op, std::size_t i = 0) {
+    return shape_of(site, op.inputs[i]);
+}
+
+std::vector<std::int64_t> count_up(std::int64_t count) {
+    std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+    std::iota(out.begin(), out.end(), 0);
+    return out;
+}
+
+/// Calls each(row-major number in `box`) with the number in `other` that broadcasts to it; both have one rank or the
+/// other a smaller one, and dimensions of size 1 in the other stand for all.
+std::vector<std::size_t> broadcast_places(Box const& box, Box const& other) {
+    std::vector<std::size_t> out{0};
+    auto const skip = box.size() - other.size();
+    for (std::size_t d = 0; d < box.size(); ++d) {
+        std::vector<std::size_t> next;
+        next.reserve(out.size() * box[d].size());
+        auto const count = d < skip ? 1 : other[d - skip].size();
+        for (auto const place : out)
+            for (std::size_t i = 0; i < box[d].size(); ++i) next.push_back(place * count + (count == 1 ? 0 : i));
+        out = std::move(next);
+    }
+    return out;
+}
+
+/// A box as (outer, along, inner) for one of its dimensions.
+struct Strided {
+    std::size_t outer = 1, along = 1, inner = 1;
+    Strided(Box const& box, std::size_t dim) : along(box[dim].size()) {
+        for (std::size_t d = 0; d < dim; ++d) outer *= box[d].size();
+        for (std::size_t d = dim + 1; d < box.size(); ++d) inner *= box[d].size();
+    }
+    [[nodiscard]] std::size_t at(std::size_t o, std::size_t a, std::size_t i) const {
+        return (o * along + a) * inner + i;
+    }
+};
+
+class Evaluator {
+public:
+    Evaluator(Inputs const& inputs, base::StopToken stop) : inputs_(inputs), stop_(stop) {}
+
+    Values const& value(Site& site, int tensor, Box const& box, Values& scratch) {
+        auto const& info = site.known.tensors[static_cast<std::size_t>(tensor)];
+        // the blocks and steps of a graph-defined kernel ask for the same elements of the kernel graph again and again
+        auto const is_read_again =
+            info.maker >= 0 && (site.known.readers[static_cast<std::size_t>(tensor)] > 1 || !site.outer);
+        if (!is_read_again) return scratch = made(site, tensor, box);
+        std::tuple const key{tensor, info.is_after_loop ? 0 : site.step, box};
+        auto const found = site.values.find(key);
+        if (found != site.values.end()) return found->second;
+        auto fresh = made(site, tensor, box);
+        return site.values.insert_or_assign(key, std::move(fresh)).first->second;
+    }
+    Values value(Site& site, int tensor, Box const& box) {
+        Values scratch;
+        return value(site, tensor, box, scratch);
+    }
+
+private:
+    Values made(Site& site, int tensor, Box const& box) {
+        stop_.check();
+        auto const& info = site.known.tensors[static_cast<std::size_t>(tensor)];
+        if (info.maker < 0) return site.outer ? of_tile(site, tensor, box) : of_input(site, tensor, box);
+        auto const& op = site.known.graph.ops[static_cast<std::size_t>(info.maker)];
+        switch (program::info(op.code).field.access) {
+        case Access::pointwise:
+            return pointwise(site, op, box);
+        case Access::contraction:
+            return contraction(site, op, box);
+        case Access::reduction:
+            return finish(op, sums(site, op, box));
+        case Access::normalise:
+            return normalise(site, op, box);
+        case Access::accumulate:
+            return accumulate(site, op, box);
+        case Access::graph:
+            return of_body(site, info, box);
+        }
+        return {};
+    }
+
+    Values of_input(Site const& site, int tensor, Box const& box) const {
+        auto const& shape = shape_of(site, tensor);
+        std::vector<std::uint64_t> flat{0};
+        for (std::size_t d = 0; d < box.size(); ++d) {
+            std::vector<std::uint64_t> next;
+            next.reserve(flat.size() * box[d].size());
+            for (auto const start : flat)
+                for (auto const i : box[d])
+                    next.push_back(start * static_cast<std::uint64_t>(shape[static_cast<int>(d)]) +
+                                   static_cast<std::uint64_t>(i));
+            flat = std::move(next);
+        }
+        Values out;
+        out.reserve(flat.size());
+        RandomInput const random(inputs_, tensor);
+        for (auto const index : flat) out.push_back({random(index), 0});
+        return out;
+    }
+    /// Cut by x, y, z from the outside in, then by the loop.
+    Values of_tile(Site& site, int tensor, Box box) {
+        auto const outside = site.op->inputs[static_cast<std::size_t>(tensor)];
+        if (site.known.graph.level == program::Level::thread) return value(*site.outer, outside, box);
+        auto const& schedule = site.known.graph.schedule;
+        auto const& partition = schedule.inputs[static_cast<std::size_t>(tensor)];
+        auto const& tile = shape_of(site, tensor);
+        for (int d = 0; d < tile.rank(); ++d) {
+            std::int64_t part = 0;
+            for (std::size_t a = 0; a < 3; ++a)
+                if (partition.grid[a] == d) part = part * schedule.grid[a] + site.block[a];
+            if (partition.loop == d) part = part * schedule.loop + site.step;
+            for (auto& index : box[static_cast<std::size_t>(d)]) index += part * tile[d];
+        }
+        return value(*site.outer, outside, box);
+    }
+
+    Values pointwise(Site& site, Op const& op, Box const& box) {
+        std::array<Values, 2> scratch;
+        std::array<Values const*, 2> in{};
+        std::array<std::vector<std::size_t>, 2> places;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            if (i == 1 && op.inputs[0] == op.inputs[1]) {
+                in[1] = in[0];
+                places[1] = places[0];
+                break;
+            }
+            auto const& shape = shape_of_operand(site, op, i);
+            Box operand(box.end() - shape.rank(), box.end());
+            for (int d = 0; d < shape.rank(); ++d)
+                if (shape[d] == 1) operand[static_cast<std::size_t>(d)] = {0};
+            in[i] = &value(site, op.inputs[i], operand, scratch[i]);
+            places[i] = broadcast_places(box, operand);
+        }
+        Values out(size_of(box));
+        auto const last = op.inputs.size() - 1;
+        auto const scalar = program::info(op.code).real;
+        for (std::size_t n = 0; n < out.size(); ++n)
+            out[n] = scalar((*in[0])[places[0][n]], (*in[last])[places[last][n]], op.attributes);
+        return out;
+    }
+    Values contraction(Site& site, Op const& op, Box const& box) {
+        auto const terms = static_cast<std::size_t>(program::info(op.code).field.terms);
+        Values out(size_of(box));
+        auto const rows = box[box.size() - 2].size(), columns = box.back().size();
+        for (std::size_t t = 0; t < terms; ++t) {
+            auto left = box, right = box;
+            left.back() = right[box.size() - 2] = count_up(shape_of_operand(site, op, t).back());
+            Values of_left, of_right;
+            auto const& a = value(site, op.inputs[t], left, of_left);
+            auto const& b = value(site, op.inputs[t + terms], right, of_right);
+            auto const inner = left.back().size();
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                auto const matrix = i / (rows * columns);
+                auto const row = i / columns; // of all matrices
+                if (i % columns == 0) stop_.check();
+                out[i] = out[i] + dot(&a[row * inner], &b[matrix * inner * columns + i % columns], inner, columns);
+            }
+        }
+        return out;
+    }
+    /// What a reduction has summed, and of how many values.
+    struct Sums {
+        Values values;
+        std::int64_t count = 1;
+    };
+    Sums sums(Site& site, Op const& op, Box box) {
+        auto const& rule = program::info(op.code).field.reduction;
+        Sums out;
+        Values scratch;
+        auto const term = [&](Real x) { return rule.of_squares ? x * x : x; };
+        if (!rule.over_axis) {
+            out.values = value(site, op.inputs[0], box, scratch);
+            std::ranges::transform(out.values, out.values.begin(), term);
+            return out;
+        }
+        auto const& shape = shape_of_operand(site, op);
+        auto const axis = static_cast<std::size_t>(program::axis_of(op.attributes, shape).value());
+        auto const kept = rule.to_size ? op.attributes.whole(AttributeName::size, 1) : 1;
+        out.count = shape[static_cast<int>(axis)] / kept;
+        auto const columns = std::exchange(box[axis], {});
+        for (auto const column : columns)
+            for (std::int64_t i = 0; i < out.count; ++i) box[axis].push_back(i * kept + column);
+        auto const& in = value(site, op.inputs[0], box, scratch);
+        Strided const of_in(box, axis);
+        out.values.resize(in.size() / static_cast<std::size_t>(out.count));
+        for (std::size_t n = 0; n < out.values.size(); ++n) {
+            auto const inner = n % of_in.inner, column = n / of_in.inner % columns.size();
+            auto const outer = n / of_in.inner / columns.size();
+            for (std::size_t i = 0; i < static_cast<std::size_t>(out.count); ++i)
+                out.values[n] =
+                    out.values[n] + term(in[of_in.at(outer, column * static_cast<std::size_t>(out.count) + i, inner)]);
+        }
+        return out;
+    }
+    static Values finish(Op const& op, Sums sums) {
+        if (program::info(op.code).field.reduction.root_mean)
+            for (auto& value : sums.values) value = square_root(value / Real{static_cast<double>(sums.count), 0});
+        return std::move(sums.values);
+    }
+    Values accumulate(Site& site, Op const& op, Box const& box) {
+        Sums out;
+        for (site.step = 0; site.step < site.known.graph.schedule.loop; ++site.step) {
+            auto const now = sums(site, op, box);
+            out.values.resize(now.values.size());
+            for (std::size_t n = 0; n < now.values.size(); ++n) out.values[n] = out.values[n] + now.values[n];
+            out.count = now.count * (site.step + 1);
+        }
+        site.step = 0;
+        return finish(op, std::move(out));
+    }
+
+    Values normalise(Site& site, Op const& op, Box const& box) {
+        auto const& shape = shape_of_operand(site, op);
+        auto const axis = static_cast<std::size_t>(program::axis_of(op.attributes, shape).value());
+        auto all = box;
+        all[axis] = count_up(shape[static_cast<int>(axis)]);
+        auto in = value(site, op.inputs[0], all);
+        Strided const of_in(all, axis), of_out(box, axis);
+        Values out(size_of(box));
+        for (std::size_t o = 0; o < of_in.outer; ++o)
+            for (std::size_t i = 0; i < of_in.inner; ++i) {
+                std::vector<Real> row;
+                for (std::size_t a = 0; a < of_in.along; ++a) row.push_back(in[of_in.at(o, a, i)]);
+                normalise_row(op, row);
+                for (std::size_t a = 0; a < of_out.along; ++a)
+                    out[of_out.at(o, a, i)] = row[static_cast<std::size_t>(box[axis][a])];
+            }
+        return out;
+    }
+    /// Block by block of those that make a demanded element.
+    Values of_body(Site& site, TensorInfo const& info, Box const& box) {
+        auto const& op = site.known.graph.ops[static_cast<std::size_t>(info.maker)];
+        auto const& body = site.known.bodies[static_cast<std::size_t>(op.body)];
+        auto const output = body.graph.outputs[static_cast<std::size_t>(info.output)];
+        Site inside{.known = body, .outer = &site, .op = &op};
+        if (body.graph.level == program::Level::thread) return value(inside, output, box);
+        Values out(size_of(box));
+        auto const& [x, y, z] = body.graph.schedule.grid;
+        for (std::int64_t n = 0; n < x * y * z; ++n) {
+            inside.block = {n / (y * z), n / z % y, n % z};
+            auto const part = part_of_block(inside, output, box);
+            if (part.places.empty()) continue;
+            inside.values.clear();
+            Values scratch;
+            auto const& values = value(inside, output, part.box, scratch);
+            for (std::size_t i = 0; i < values.size(); ++i) out[part.places[i]] = values[i];
+        }
+        return out;
+    }
+    struct Part {
+        Box box;                         ///< in the tile
+        std::vector<std::size_t> places; ///< where its elements are in the box that is asked for
+    };
+    static Part part_of_block(Site const& inside, int output, Box const& box) {
+        auto const& schedule = inside.known.graph.schedule;
+        auto const& tile = shape_of(inside, output);
+        Part out{{}, {0}};
+        for (int d = 0; d < tile.rank(); ++d) {
+            std::int64_t part = 0;
+            bool is_joined = false;
+            for (std::size_t a = 0; a < 3; ++a)
+                if (schedule.output[a] == d) {
+                    part = part * schedule.grid[a] + inside.block[a];
+                    is_joined = true;
+                }
+            auto const& wanted = box[static_cast<std::size_t>(d)];
+            auto& mine = out.box.emplace_back();
+            std::vector<std::size_t> places;
+            for (auto const place : out.places)
+                for (std::size_t i = 0; i < wanted.size(); ++i)
+                    if (!is_joined || wanted[i] / tile[d] == part) places.push_back(place * wanted.size() + i);
+            for (auto const index : wanted)
+                if (!is_joined || index / tile[d] == part) mine.push_back(index % tile[d]);
+            out.places = std::move(places);
+        }
+        return out;
+    }
+
+    Inputs const& inputs_;
+    base::StopToken stop_;
+};
+
+} // namespace
+
+std::size_t size_of(Box const& box) {
+    std::size_t out = 1;
+    for (auto const& list : box) out *= list.size();
+    return out;
+}
+
+Box whole(Shape const& shape) {
+    Box out;
+    for (auto const size : shape) out.push_back(count_up(size));
+    return out;
+}
+
+std::vector<Values> evaluate(Graph const& graph, Inputs const& inputs, std::vector<Box> const& of_outputs,
+                             base::StopToken stop) {
+    ESP_EXPECT(of_outputs.size() == graph.outputs.size());
+    Known const known(graph);
+    Site site{.known = known};
+    Evaluator evaluator(inputs, stop);
+    std::vector<Values> out;
+    for (std::size_t i = 0; i < of_outputs.size(); ++i)
+        out.push_back(evaluator.value(site, graph.outputs[i], of_outputs[i]));
+    return out;
+}
+
+} // namespace espalier::verify::real

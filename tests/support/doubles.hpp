@@ -1,0 +1,145 @@
+#pragma once
+
+#include "support/doubles_ops.hpp"
+
+#include <algorithm>
+
+/// A plain interpreter of programs on doubles, for tests: whole tensors, one op after the other, block by block and
+/// step by step. Shares nothing with what it is a test of.
+namespace espalier::doubles {
+
+/// Index in device memory of an index in a tile: grid axes x, y, z from the outside in, then the loop.
+struct Block {
+    Schedule const& schedule;
+    Index grid;
+    std::int64_t step = 0;
+
+    [[nodiscard]] Index outside(Index at, Shape const& tile, Partition const& partition) const {
+        for (int d = 0; d < tile.rank(); ++d) {
+            std::int64_t part = 0;
+            for (std::size_t a = 0; a < 3; ++a)
+                if (partition.grid[a] == d) part = part * schedule.grid[a] + grid[a];
+            if (partition.loop == d) part = part * schedule.loop + step;
+            at[static_cast<std::size_t>(d)] += part * tile[d];
+        }
+        return at;
+    }
+};
+
+/// Ops of a graph of any level.
+class Interpreter {
+public:
+    explicit Interpreter(Graph const& graph) : graph_(graph), infos_(infer(graph)), tensors_(infos_.size()) {}
+
+    /// The outputs.
+    Tensors run(Tensors const& inputs) {
+        std::ranges::copy(inputs, tensors_.begin());
+        run_ops(false);
+        run_ops(true);
+        return outputs();
+    }
+
+private:
+    [[nodiscard]] Tensors outputs() const {
+        Tensors out;
+        for (auto const id : graph_.outputs) out.push_back(tensors_[static_cast<std::size_t>(id)]);
+        return out;
+    }
+    [[nodiscard]] Operands operands(Op const& op) const {
+        Operands out;
+        for (auto const id : op.inputs) out.push_back(&tensors_[static_cast<std::size_t>(id)]);
+        return out;
+    }
+    void run_ops(bool after_loop) {
+        for (std::size_t i = graph_.inputs.size(); i < infos_.size(); ++i) {
+            auto const& op = graph_.ops[static_cast<std::size_t>(infos_[i].maker)];
+            auto const& shape = infos_[i].shape;
+            if (infos_[i].is_after_loop != after_loop) continue;
+            if (op.code == Code::graph)
+                tensors_[i] = run_body(graph_.bodies[static_cast<std::size_t>(op.body)], operands(op), infos_[i]);
+            else if (is_accumulator(info(op.code)))
+                tensors_[i] = finish(op, sums_.at(i), shape, graph_.schedule.loop);
+            else
+                tensors_[i] = run_op(op, operands(op), shape);
+        }
+    }
+    /// One of its outputs; the others are computed in vain.
+    static Tensor run_body(Graph const& body, Operands const& in, TensorInfo const& made) {
+        auto const output = static_cast<std::size_t>(made.output);
+        if (body.level == program::Level::thread) {
+            Tensors inputs;
+            for (auto const* tensor : in) inputs.push_back(*tensor);
+            return Interpreter(body).run(inputs)[output];
+        }
+        Tensor out(made.shape);
+        auto const& [x, y, z] = body.schedule.grid;
+        for_each_index({x, y, z}, [&](Index const& grid) {
+            Block const block{body.schedule, grid};
+            auto const tile = Interpreter(body).run_block(block, in)[output];
+            Partition const map{body.schedule.output};
+            for_each_index(tile.shape, [&](Index const& at) { out[block.outside(at, tile.shape, map)] = tile[at]; });
+        });
+        return out;
+    }
+    Tensors run_block(Block block, Operands const& in) {
+        for (block.step = 0; block.step < graph_.schedule.loop; ++block.step) {
+            for (std::size_t i = 0; i < in.size(); ++i) load(i, block, *in[i]);
+            run_ops(false);
+            for (std::size_t i = in.size(); i < infos_.size(); ++i) {
+                auto const& op = graph_.ops[static_cast<std::size_t>(infos_[i].maker)];
+                if (!is_accumulator(info(op.code))) continue;
+                auto const& value = *operands(op)[0];
+                add_up(op, value, sums_.try_emplace(i, value.shape).first->second);
+            }
+        }
+        run_ops(true);
+        return outputs();
+    }
+    void load(std::size_t i, Block const& block, Tensor const& whole) {
+        auto& tile = tensors_[i] = Tensor(graph_.inputs[i].shape);
+        auto const& map = graph_.schedule.inputs[i];
+        for_each_index(tile.shape, [&](Index const& at) { tile[at] = whole[block.outside(at, tile.shape, map)]; });
+    }
+
+    Graph const& graph_;
+    std::vector<TensorInfo> infos_;
+    Tensors tensors_;
+    std::map<std::size_t, Tensor> sums_; ///< by the tensor of the accumulator
+};
+
+/// Where the first is defined, so is the second, and they are equal but for rounding.
+inline bool is_replaced_by(double x, double y) {
+    return !std::isfinite(x) || (std::isfinite(y) && std::abs(x - y) <= 1e-6 * (1 + std::abs(x) + std::abs(y)));
+}
+/// Of all outputs, on the given inputs.
+inline bool is_replaced_by(Graph const& program, Graph const& candidate, Tensors const& inputs) {
+    auto const wanted = Interpreter(program).run(inputs), found = Interpreter(candidate).run(inputs);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto const is_equal = [](double x, double y) { return is_replaced_by(x, y); };
+        if (!std::ranges::equal(wanted[i].values, found[i].values, is_equal)) return false;
+    }
+    return true;
+}
+
+/// Inputs in which a program's laws of signs and zeros show: positive, negative, one sign for each tensor, both signs,
+/// both with zeros; magnitudes from 1/4 to 4.
+template <class Random>
+std::vector<Tensors> telling_inputs(Graph const& program, Random& rng) {
+    std::vector<Tensors> out;
+    for (int kind = 0; kind < 6; ++kind) {
+        auto& inputs = out.emplace_back();
+        for (auto const& input : program.inputs) {
+            auto const is_odd = inputs.size() % 2 != 0;
+            for (auto& value : inputs.emplace_back(input.shape).values) {
+                value = std::exp2(4 * rng.uniform() - 2);
+                auto const is_negative =
+                    kind == 1 || (kind == 2 && is_odd) || (kind == 3 && !is_odd) || (kind >= 4 && rng.uniform() < 0.5);
+                if (is_negative) value = -value;
+                if (kind == 5 && rng.uniform() < 0.25) value = 0;
+            }
+        }
+    }
+    return out;
+}
+
+} // namespace espalier::doubles
