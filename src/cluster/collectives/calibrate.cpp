@@ -17,7 +17,7 @@ namespace espalier::cluster::collectives {
 namespace {
 
 namespace fs = std::filesystem;
-using placement::Collective;
+using reduction::Collective;
 using Groups = std::vector<std::vector<int>>;
 
 /// The groups of a level: one of them, and all that can be at once.
@@ -75,9 +75,9 @@ private:
         FittedLevel out{level.name, level.size, level.concurrent, {}};
         auto const pairs = pairs_of(level.groups);
         out.kinds.push_back({"point-to-point", fit_messages({pairs.front()}), fit_messages(pairs)});
-        for (std::size_t c = 0; c < placement::collective_names.size(); ++c) {
+        for (std::size_t c = 0; c < reduction::collective_names.size(); ++c) {
             auto const collective = static_cast<Collective>(c);
-            out.kinds.push_back({std::string(placement::collective_names[c]),
+            out.kinds.push_back({std::string(reduction::collective_names[c]),
                                  fit_collective(collective, {level.groups.front()}),
                                  fit_collective(collective, level.groups)});
         }

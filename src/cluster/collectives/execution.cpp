@@ -10,7 +10,7 @@
 
 namespace espalier::cluster::collectives {
 
-using placement::Collective;
+using reduction::Collective;
 
 /// One run: the data, and what is under way, at most one collective a segment.
 class Execution::Flight {

@@ -152,7 +152,7 @@ base::Json to_json(Report const& report) {
         auto sizes = base::Json::array();
         for (auto const& size : task.sizes) sizes.push_back(to_json(size));
         out["tasks"].push_back({{"name", task.name},
-                                {"request", placement::request_names[static_cast<std::size_t>(task.request)]},
+                                {"request", reduction::request_names[static_cast<std::size_t>(task.request)]},
                                 {"sizes", sizes}});
     }
     return out;

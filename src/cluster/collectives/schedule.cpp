@@ -11,13 +11,13 @@
 namespace espalier::cluster::collectives {
 namespace {
 
-using placement::Collective;
+using reduction::Collective;
 using Chunks = std::vector<int>; ///< ascending
 
 template <class... Args>
 [[noreturn]] void refuse(Plan const& plan, std::size_t step, fmt::format_string<Args...> why, Args&&... args) {
     throw base::InputError("program {}: step {} ({}) cannot be done: {}: search again, the run may be damaged", plan.id,
-                           step + 1, placement::collective_names[static_cast<std::size_t>(plan.steps[step].collective)],
+                           step + 1, reduction::collective_names[static_cast<std::size_t>(plan.steps[step].collective)],
                            fmt::format(why, std::forward<Args>(args)...));
 }
 

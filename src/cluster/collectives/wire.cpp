@@ -31,7 +31,7 @@ Plan plan_from(base::Json const& json) {
               .segments = json["segments"],
               .request = static_cast<Request>(json["request"].get<int>())};
     for (auto const& step : json["steps"])
-        plan.steps.push_back({static_cast<placement::Collective>(step["collective"].get<int>()), step["groups"]});
+        plan.steps.push_back({static_cast<reduction::Collective>(step["collective"].get<int>()), step["groups"]});
     for (auto const& value : json["predicted"])
         plan.predicted_us.push_back(value.is_null() ? std::nan("") : value.get<double>());
     return plan;

@@ -15,7 +15,6 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
 namespace collectives = cluster::collectives;
 
 struct Arguments {
@@ -74,8 +73,8 @@ std::vector<double> predictions(StoredProgram const& program, std::vector<std::u
     for (auto const size : sizes)
         list.push_back(size == program.payload
                            ? program.predicted_us
-                           : 1e6 * domain::pipelined_seconds(program.lowered, program.hierarchy,
-                                                             static_cast<double>(size), program.segments, share));
+                           : 1e6 * reduction::pipelined_seconds(program.lowered, program.hierarchy,
+                                                                static_cast<double>(size), program.segments, share));
     return list;
 }
 

@@ -10,8 +10,6 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
-
 constexpr std::size_t shown_groups = 8;
 
 /// `0-15` or `0, 16, 32, 48`.
@@ -43,7 +41,7 @@ std::string held_text(Holdings const& holdings, std::vector<int> const& devices)
 std::string explain(Pair const& pair, Result const& result) {
     auto const lowered = pair.lower(result.program);
     auto const costs =
-        domain::step_costs(lowered, pair.hierarchy, static_cast<double>(pair.payload), pair.start_share());
+        reduction::step_costs(lowered, pair.hierarchy, static_cast<double>(pair.payload), pair.start_share());
     Holdings holdings(pair);
     auto text =
         fmt::format("placement {} (a row an axis, a column a level), reduction {}, {} a device\n"
@@ -53,9 +51,10 @@ std::string explain(Pair const& pair, Result const& result) {
     for (std::size_t i = 0; i < result.program.size(); ++i) {
         auto const& step = result.program[i];
         holdings.apply(step);
-        text += fmt::format("\n{}. {}: {:.2f} us as a {}, {} groups of {}\n", i + 1, domain::text({step}, pair.names),
-                            1e6 * costs[i].seconds, costs[i].is_ring ? "ring" : "tree", lowered[i].groups.size(),
-                            lowered[i].groups.empty() ? 0 : lowered[i].groups.front().size());
+        text +=
+            fmt::format("\n{}. {}: {:.2f} us as a {}, {} groups of {}\n", i + 1, reduction::text({step}, pair.names),
+                        1e6 * costs[i].seconds, costs[i].is_ring ? "ring" : "tree", lowered[i].groups.size(),
+                        lowered[i].groups.empty() ? 0 : lowered[i].groups.front().size());
         for (std::size_t g = 0; g < std::min(shown_groups, lowered[i].groups.size()); ++g)
             text += fmt::format("    group {}: devices {}\n", g + 1, list_text(lowered[i].groups[g]));
         if (lowered[i].groups.size() > shown_groups)

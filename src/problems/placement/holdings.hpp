@@ -12,17 +12,17 @@ class Holdings {
 public:
     explicit Holdings(Pair const& pair)
         : sizes_(pair.sizes), count_(pair.groups.front().size()), held_(count_, std::vector<bool>(count_, true)) {
-        if (pair.request != espalier::placement::Request::all_gather) return;
+        if (pair.request != reduction::Request::all_gather) return;
         for (std::size_t device = 0; device < count_; ++device)
             for (std::size_t chunk = 0; chunk < count_; ++chunk) held_[device][chunk] = device == chunk;
     }
-    void apply(espalier::placement::Step const& step) {
-        for (auto const& group : espalier::placement::groups(step.grouping, sizes_)) {
+    void apply(reduction::Step const& step) {
+        for (auto const& group : reduction::groups(step.grouping, sizes_)) {
             std::vector<bool> all(count_, false);
             for (auto const device : group)
                 for (std::size_t chunk = 0; chunk < count_; ++chunk)
                     if (held_[at(device)][chunk] &&
-                        (step.collective != espalier::placement::Collective::broadcast || device == group[0]))
+                        (step.collective != reduction::Collective::broadcast || device == group[0]))
                         all[chunk] = true;
             auto const total = static_cast<std::size_t>(std::ranges::count(all, true));
             for (std::size_t i = 0; i < group.size(); ++i) take(step.collective, group, i, all, total);
@@ -38,14 +38,14 @@ public:
 
 private:
     static std::size_t at(int device) { return static_cast<std::size_t>(device); }
-    void take(espalier::placement::Collective collective, std::vector<int> const& group, std::size_t i,
+    void take(reduction::Collective collective, std::vector<int> const& group, std::size_t i,
               std::vector<bool> const& all, std::size_t total) {
         std::size_t number = 0;
         for (std::size_t chunk = 0; chunk < count_; ++chunk) {
             bool keeps = all[chunk];
-            if (keeps && collective == espalier::placement::Collective::reduce_scatter)
+            if (keeps && collective == reduction::Collective::reduce_scatter)
                 keeps = number * group.size() / total == i;
-            if (collective == espalier::placement::Collective::reduce && i > 0) keeps = false;
+            if (collective == reduction::Collective::reduce && i > 0) keeps = false;
             if (all[chunk]) ++number;
             held_[at(group[i])][chunk] = keeps;
         }

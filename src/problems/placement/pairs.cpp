@@ -14,10 +14,8 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
-
 struct System {
-    domain::Hierarchy hierarchy;
+    reduction::Hierarchy hierarchy;
     std::vector<AxisConfig> axes;
 };
 
@@ -38,7 +36,7 @@ std::vector<System> systems(PlacementConfig const& config) {
 /// A reduction with its axes as numbers.
 struct Wanted {
     std::vector<int> axes;
-    domain::Request request{};
+    reduction::Request request{};
     std::uint64_t payload = 0;
     double weight = 1;
 };
@@ -59,20 +57,20 @@ std::vector<Wanted> listed(PlacementConfig const& config, System const& system) 
 std::vector<Wanted> all_sets(PlacementConfig const& config, System const& system) {
     std::vector<Wanted> list;
     for (unsigned set = 1; set < 1u << system.axes.size(); ++set) {
-        list.push_back({{}, domain::Request::all_reduce, config.payload, 1});
+        list.push_back({{}, reduction::Request::all_reduce, config.payload, 1});
         for (std::size_t axis = 0; axis < system.axes.size(); ++axis)
             if ((set >> axis & 1u) != 0) list.back().axes.push_back(static_cast<int>(axis));
     }
     return list;
 }
 
-std::vector<domain::Matrix> matrices(System const& system) {
+std::vector<reduction::Matrix> matrices(System const& system) {
     std::vector<int> sizes;
     for (auto const& axis : system.axes) sizes.push_back(axis.size);
-    return domain::placements(sizes, system.hierarchy);
+    return reduction::placements(sizes, system.hierarchy);
 }
 
-Pair make_pair(System const& system, domain::Matrix const& matrix, Wanted const& wanted) {
+Pair make_pair(System const& system, reduction::Matrix const& matrix, Wanted const& wanted) {
     Pair pair{.hierarchy = system.hierarchy,
               .matrix = matrix,
               .axes = system.axes,
@@ -80,7 +78,7 @@ Pair make_pair(System const& system, domain::Matrix const& matrix, Wanted const&
               .request = wanted.request,
               .payload = wanted.payload,
               .weight = wanted.weight};
-    for (auto const& factor : domain::factors(matrix, wanted.axes)) {
+    for (auto const& factor : reduction::factors(matrix, wanted.axes)) {
         pair.sizes.push_back(factor.size);
         pair.names.push_back(system.hierarchy[static_cast<std::size_t>(factor.level)].name);
     }
@@ -90,7 +88,7 @@ Pair make_pair(System const& system, domain::Matrix const& matrix, Wanted const&
 } // namespace
 
 double Pair::start_share() const {
-    return request == domain::Request::all_gather ? 1.0 / static_cast<double>(groups.front().size()) : 1;
+    return request == reduction::Request::all_gather ? 1.0 / static_cast<double>(groups.front().size()) : 1;
 }
 
 std::string Pair::matrix_text() const { return fmt::format("{}", matrix); }
@@ -100,16 +98,16 @@ std::string Pair::reduction_text() const {
     for (auto const axis : reduced) names_of_axes.push_back(axes[static_cast<std::size_t>(axis)].name);
     auto text = fmt::format("{}", fmt::join(names_of_axes, ", "));
     if (is_one_of_many) text += fmt::format(" ({})", base::format_bytes(payload));
-    if (request == domain::Request::all_reduce) return text;
-    return fmt::format("{} {}", domain::request_names[static_cast<std::size_t>(request)], text);
+    if (request == reduction::Request::all_reduce) return text;
+    return fmt::format("{} {}", reduction::request_names[static_cast<std::size_t>(request)], text);
 }
 
-Pair::Predicted Pair::predict(domain::Lowered const& program, std::vector<std::int32_t> const& segments) const {
+Pair::Predicted Pair::predict(reduction::Lowered const& program, std::vector<std::int32_t> const& segments) const {
     constexpr double picoseconds = 1e6; // in a microsecond
     std::optional<Predicted> best;
     for (auto const count : segments) {
         auto const seconds =
-            domain::pipelined_seconds(program, hierarchy, static_cast<double>(payload), count, start_share());
+            reduction::pipelined_seconds(program, hierarchy, static_cast<double>(payload), count, start_share());
         auto const us = std::round(1e6 * seconds * picoseconds) / picoseconds;
         if (!best || us < best->us) best = {us, count};
     }
@@ -117,10 +115,10 @@ Pair::Predicted Pair::predict(domain::Lowered const& program, std::vector<std::i
     return *best;
 }
 
-double Pair::baseline_us() const { return predict(lower(domain::single_step(request, levels())), {1}).us; }
+double Pair::baseline_us() const { return predict(lower(reduction::single_step(request, levels())), {1}).us; }
 
-bool Pair::ends_in_order(domain::Program const& program) const {
-    if (request != domain::Request::reduce_scatter) return true;
+bool Pair::ends_in_order(reduction::Program const& program) const {
+    if (request != reduction::Request::reduce_scatter) return true;
     Holdings holdings(*this);
     for (auto const& step : program) holdings.apply(step);
     for (std::size_t device = 0; device < holdings.count(); ++device)
@@ -142,7 +140,7 @@ std::vector<Pair> pairs_of(PlacementConfig const& config) {
                 pair.placement = static_cast<int>(m);
                 pair.reduction = static_cast<int>(r);
                 pair.is_one_of_many = config.reductions.size() > 1;
-                pair.groups = domain::reduction_groups(pair.matrix, pair.hierarchy, pair.reduced);
+                pair.groups = reduction::reduction_groups(pair.matrix, pair.hierarchy, pair.reduced);
                 pairs.push_back(std::move(pair));
             }
         ++number;

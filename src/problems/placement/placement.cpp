@@ -9,8 +9,6 @@
 
 namespace espalier::problems::placement {
 
-namespace domain = espalier::placement;
-
 namespace {
 
 constexpr base::ReasonId too_long{0}, out_of_reach{1}, wrong_sums{2};
@@ -28,8 +26,8 @@ struct Placement::Shared {
 /// Graphs are shared by all pairs with as many levels and the same request.
 struct Placement::Workspace::Impl {
     search::Notes* notes = nullptr;
-    domain::BroadcastRule rule{};
-    std::map<std::pair<int, domain::Request>, StateGraph> graphs;
+    reduction::BroadcastRule rule{};
+    std::map<std::pair<int, reduction::Request>, StateGraph> graphs;
 
     StateGraph& graph(Pair const& pair) {
         return graphs.try_emplace({pair.levels(), pair.request}, pair.levels(), pair.request, rule).first->second;
@@ -39,8 +37,8 @@ struct Placement::Workspace::Impl {
         for (std::size_t i = 0; i < node.count; ++i) state = graph.after(state, node.steps[i]);
         return state;
     }
-    domain::Program program(StateGraph const& graph, Node const& node) const {
-        domain::Program program;
+    reduction::Program program(StateGraph const& graph, Node const& node) const {
+        reduction::Program program;
         for (std::size_t i = 0; i < node.count; ++i) program.push_back(graph.step(node.steps[i]));
         return program;
     }
@@ -62,7 +60,7 @@ search::ProblemInfo Placement::info() const {
     search::ProblemInfo info;
     info.kind = "placement";
     info.reasons = {"too long", "out of reach", "wrong sums"};
-    for (auto const name : domain::refusal_names)
+    for (auto const name : reduction::refusal_names)
         info.counters.push_back({std::string(name), search::CounterKind::sum});
     return info;
 }
@@ -139,7 +137,7 @@ std::vector<search::VerifyOutcome<Result>> Placement::verify(std::span<Node cons
         auto const lowered = pair.lower(program);
         auto& outcome = outcomes.emplace_back();
         outcome.reason = wrong_sums;
-        if (!domain::sums_are_right(lowered, pair.groups, shared_->seed, pair.request)) continue;
+        if (!reduction::sums_are_right(lowered, pair.groups, shared_->seed, pair.request)) continue;
         auto const predicted = pair.predict(lowered, shared_->config.segments);
         outcome.result = Result{node.pair, program, predicted.us, predicted.segments};
     }

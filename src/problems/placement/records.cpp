@@ -14,8 +14,6 @@
 
 namespace espalier::problems::placement {
 
-namespace domain = espalier::placement;
-
 /// A wrong program passes if a sum of random 64-bit numbers with small factors vanishes modulo 2^64.
 constexpr double error_bound = 0x1p-57;
 
@@ -36,22 +34,22 @@ search::ResultRecord to_record(Pair const& pair, Result const& result) {
     record.error_bound = error_bound;
     record.verification = search::Verification::random;
     record.text = fmt::format("{} | {} | {}", pair.matrix_text(), pair.reduction_text(),
-                              domain::text(result.program, pair.names));
+                              reduction::text(result.program, pair.names));
     return record;
 }
 
 namespace {
 
-domain::Step read_step(base::ByteReader& reader, int levels) {
-    domain::Step step;
+reduction::Step read_step(base::ByteReader& reader, int levels) {
+    reduction::Step step;
     step.grouping.from = reader.get<std::uint8_t>();
     step.grouping.to = reader.get<std::uint8_t>();
     step.grouping.is_master = reader.get<std::uint8_t>() != 0;
     auto const collective = reader.get<std::uint8_t>();
-    if (collective >= domain::collective_names.size() || step.grouping.from >= step.grouping.to ||
+    if (collective >= reduction::collective_names.size() || step.grouping.from >= step.grouping.to ||
         step.grouping.to > levels)
         throw base::InputError("a stored program is damaged: search again with --force");
-    step.collective = static_cast<domain::Collective>(collective);
+    step.collective = static_cast<reduction::Collective>(collective);
     return step;
 }
 
@@ -101,7 +99,7 @@ std::vector<StoredProgram> stored_programs(PlacementConfig const& config,
         list.push_back({.id = id,
                         .placement = pair.matrix_text(),
                         .reduction = pair.reduction_text(),
-                        .program = domain::text(result.program, pair.names),
+                        .program = reduction::text(result.program, pair.names),
                         .lowered = pair.lower(result.program),
                         .groups = pair.groups,
                         .hierarchy = pair.hierarchy,

@@ -5,7 +5,7 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <fmt/ranges.h>
 
@@ -14,14 +14,13 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
 using base::Json;
 
-Json program_json(domain::Program const& program, std::vector<std::string> const& names) {
+Json program_json(reduction::Program const& program, std::vector<std::string> const& names) {
     auto list = Json::array();
     for (auto const& step : program)
-        list.push_back({domain::slice_text(step.grouping, names), domain::form_text(step.grouping, names),
-                        domain::collective_names[static_cast<std::size_t>(step.collective)]});
+        list.push_back({reduction::slice_text(step.grouping, names), reduction::form_text(step.grouping, names),
+                        reduction::collective_names[static_cast<std::size_t>(step.collective)]});
     return list;
 }
 
@@ -35,7 +34,7 @@ Json to_json(Ranked const& one, std::vector<Pair> const& pairs, double baseline_
             {"reduction", pair.reduction_text()},
             {"payload", pair.payload},
             {"program", program_json(result.program, pair.names)},
-            {"text", domain::text(result.program, pair.names)},
+            {"text", reduction::text(result.program, pair.names)},
             {"segments", result.segments},
             {"in_order", pair.ends_in_order(result.program)},
             {"found_s", found_s},
@@ -65,7 +64,7 @@ std::string top_table(std::vector<Pair> const& pairs, std::vector<Best> const& b
         auto const& pair = pairs[result.pair];
         text += fmt::format("  {:>4}  {:>12.2f}  {:>7.2f}x  {:>7.2f}  {} {}: {}{}\n", id, result.predicted_us,
                             best[result.pair].baseline_us / result.predicted_us, found_s, pair.matrix_text(),
-                            pair.reduction_text(), domain::text(result.program, pair.names), remark(pair, result));
+                            pair.reduction_text(), reduction::text(result.program, pair.names), remark(pair, result));
     }
     return text;
 }
@@ -96,7 +95,7 @@ Json to_json(Pair const& pair, Best const& best) {
             {"baseline_us", best.baseline_us},
             {"best_us", best.predicted_us},
             {"speedup", best.speedup()},
-            {"text", best.result ? Json(domain::text(best.result->program, pair.names)) : Json()}};
+            {"text", best.result ? Json(reduction::text(best.result->program, pair.names)) : Json()}};
 }
 
 std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& best, std::size_t most) {
@@ -111,21 +110,21 @@ std::string pair_table(std::vector<Pair> const& pairs, std::vector<Best> const& 
         text += fmt::format("  {:<12}  {:>9.2f}  {:>12.2f}  {:>7.2f}x  {} {}: {}\n",
                             is_new ? fmt::format("{:.2f}", mix.at({pair.system, pair.placement})) : std::string(),
                             one.baseline_us, one.predicted_us, one.speedup(), pair.matrix_text(), pair.reduction_text(),
-                            one.result ? domain::text(one.result->program, pair.names) : std::string("none found"));
+                            one.result ? reduction::text(one.result->program, pair.names) : std::string("none found"));
     }
     if (order.size() > most) text += fmt::format("  ... {} more pairs (--top)\n", order.size() - most);
     return text;
 }
 
-Checked check(Pair const& pair, domain::Program const& program, domain::BroadcastRule rule, std::uint64_t seed) {
+Checked check(Pair const& pair, reduction::Program const& program, reduction::BroadcastRule rule, std::uint64_t seed) {
     std::vector<int> const smallest(pair.sizes.size(), 2);
-    domain::State state(1 << pair.levels(), pair.request);
+    reduction::State state(1 << pair.levels(), pair.request);
     for (auto const& step : program)
-        if (auto const why = state.apply(step.collective, domain::groups(step.grouping, smallest), rule))
+        if (auto const why = state.apply(step.collective, reduction::groups(step.grouping, smallest), rule))
             return {.reason =
-                        fmt::format("a step is refused: {}", domain::refusal_names[static_cast<std::size_t>(*why)])};
+                        fmt::format("a step is refused: {}", reduction::refusal_names[static_cast<std::size_t>(*why)])};
     if (!state.is_done(pair.request)) return {.reason = "it does not arrive at what was asked for"};
-    if (!domain::sums_are_right(pair.lower(program), pair.groups, seed, pair.request))
+    if (!reduction::sums_are_right(pair.lower(program), pair.groups, seed, pair.request))
         return {.reason = "a sum is wrong"};
     auto const devices = static_cast<std::int64_t>(pair.groups.front().size());
     return {.holds = true, .sums = devices * devices, .reason = {}};
@@ -223,7 +222,7 @@ std::string program_in(PlacementConfig const& config, Results const& results, st
     return fmt::format(
         "{} {}, {} a device: {}{}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
         pair.matrix_text(), pair.reduction_text(), base::format_bytes(pair.payload),
-        domain::text(result.program, pair.names), remark(pair, result), result.predicted_us,
+        reduction::text(result.program, pair.names), remark(pair, result), result.predicted_us,
         pair.baseline_us() / result.predicted_us, pair.baseline_us());
 }
 

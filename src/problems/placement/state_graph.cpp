@@ -4,18 +4,18 @@
 
 namespace espalier::problems::placement {
 
-using espalier::placement::Collective;
-using espalier::placement::State;
-using espalier::placement::Step;
+using reduction::Collective;
+using reduction::State;
+using reduction::Step;
 
 namespace {
-constexpr std::uint8_t collectives = espalier::placement::collective_names.size();
+constexpr std::uint8_t collectives = reduction::collective_names.size();
 } // namespace
 
-StateGraph::StateGraph(int levels, espalier::placement::Request request, espalier::placement::BroadcastRule rule)
-    : request_(request), rule_(rule), groupings_(espalier::placement::groupings(levels)) {
+StateGraph::StateGraph(int levels, reduction::Request request, reduction::BroadcastRule rule)
+    : request_(request), rule_(rule), groupings_(reduction::groupings(levels)) {
     std::vector<int> const sizes(static_cast<std::size_t>(levels), 2);
-    for (auto const& grouping : groupings_) groups_.push_back(espalier::placement::groups(grouping, sizes));
+    for (auto const& grouping : groupings_) groups_.push_back(reduction::groups(grouping, sizes));
     (void)intern(State(1 << levels, request));
 }
 

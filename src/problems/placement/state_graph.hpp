@@ -1,6 +1,6 @@
 #pragma once
 
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <unordered_map>
 
@@ -16,37 +16,37 @@ public:
         Id to = 0;
     };
 
-    StateGraph(int levels, espalier::placement::Request request, espalier::placement::BroadcastRule rule);
+    StateGraph(int levels, reduction::Request request, reduction::BroadcastRule rule);
 
     [[nodiscard]] Id start() const { return 0; }
     [[nodiscard]] bool is_done(Id state) const { return states_[state].is_done; }
     [[nodiscard]] std::vector<Transition> const& transitions(Id state);
     /// Why steps were refused, by Refusal, when the transitions were found.
-    [[nodiscard]] std::array<std::uint32_t, espalier::placement::refusal_names.size()> const& refusals(Id state) {
+    [[nodiscard]] std::array<std::uint32_t, reduction::refusal_names.size()> const& refusals(Id state) {
         (void)transitions(state);
         return states_[state].refusals;
     }
     [[nodiscard]] Id after(Id state, std::uint8_t step);
     /// Whether so many steps can lead from here to what was asked for.
     [[nodiscard]] bool can_reach(Id state, int steps);
-    [[nodiscard]] espalier::placement::Step step(std::uint8_t number) const;
+    [[nodiscard]] reduction::Step step(std::uint8_t number) const;
     [[nodiscard]] std::size_t size() const { return states_.size(); }
 
 private:
     struct Known {
-        espalier::placement::State state;
+        reduction::State state;
         bool is_done = false;
         bool is_explored = false;
         int least = 0;   ///< steps to the end: not fewer
         int most = 1000; ///< steps that suffice
         std::vector<Transition> transitions;
-        std::array<std::uint32_t, espalier::placement::refusal_names.size()> refusals{};
+        std::array<std::uint32_t, reduction::refusal_names.size()> refusals{};
     };
-    Id intern(espalier::placement::State const& state);
+    Id intern(reduction::State const& state);
 
-    espalier::placement::Request request_;
-    espalier::placement::BroadcastRule rule_;
-    std::vector<espalier::placement::Grouping> groupings_;
+    reduction::Request request_;
+    reduction::BroadcastRule rule_;
+    std::vector<reduction::Grouping> groupings_;
     std::vector<std::vector<std::vector<int>>> groups_; ///< of groupings, on the smallest sizes
     std::vector<Known> states_;
     std::unordered_multimap<std::uint64_t, Id> ids_; ///< by hash

@@ -11,8 +11,6 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
-
 constexpr std::size_t shown_devices = 64;
 constexpr double top = 58, cell_width = 13, cell_height = 26, pitch = 16, band = 20, step_height = 66;
 
@@ -27,8 +25,9 @@ class Picture {
 public:
     Picture(Pair const& pair, Result const& result)
         : pair_(pair), result_(result), lowered_(pair.lower(result.program)),
-          costs_(domain::step_costs(lowered_, pair.hierarchy, static_cast<double>(pair.payload), pair.start_share())),
-          all_(static_cast<std::size_t>(domain::devices(pair.hierarchy))), count_(std::min(all_, shown_devices)) {
+          costs_(
+              reduction::step_costs(lowered_, pair.hierarchy, static_cast<double>(pair.payload), pair.start_share())),
+          all_(static_cast<std::size_t>(reduction::devices(pair.hierarchy))), count_(std::min(all_, shown_devices)) {
         place_devices();
         for (auto const& group : pair.groups)
             for (std::size_t i = 0; i < group.size(); ++i)
@@ -43,7 +42,7 @@ public:
             fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
                         "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
                         "<title>{2}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-                        width, height, base::escaped(domain::text(result_.program, pair_.names)));
+                        width, height, base::escaped(reduction::text(result_.program, pair_.names)));
         text += heading() + hierarchy();
         Holdings holdings(pair_);
         text += label(20, head + 22, "at the beginning") + devices(head + 28, nullptr, holdings);
@@ -110,14 +109,14 @@ private:
     }
     [[nodiscard]] std::string step_text(std::size_t i) const {
         auto text = fmt::format("{}. {}  {:.2f} us; busiest link of a", i + 1,
-                                domain::text({result_.program[i]}, pair_.names), 1e6 * costs_[i].seconds);
+                                reduction::text({result_.program[i]}, pair_.names), 1e6 * costs_[i].seconds);
         for (std::size_t level = 0; level < pair_.hierarchy.size(); ++level)
             text += fmt::format("{} {}: {}", level > 0 ? "," : "", pair_.hierarchy[level].name,
                                 base::human_bytes(costs_[i].level_bytes[level]));
         return text;
     }
     /// `step` null: nobody works with anybody yet.
-    [[nodiscard]] std::string devices(double y, domain::LoweredStep const* step, Holdings const& holdings) const {
+    [[nodiscard]] std::string devices(double y, reduction::LoweredStep const* step, Holdings const& holdings) const {
         std::vector<int> hues(count_, -1);
         for (std::size_t g = 0; step != nullptr && g < step->groups.size(); ++g)
             for (auto const device : step->groups[g])
@@ -143,8 +142,8 @@ private:
 
     Pair const& pair_;
     Result const& result_;
-    domain::Lowered lowered_;
-    std::vector<domain::StepCost> costs_;
+    reduction::Lowered lowered_;
+    std::vector<reduction::StepCost> costs_;
     std::size_t all_, count_;
     std::vector<double> x_;           ///< of devices
     std::vector<std::size_t> member_; ///< of its reduction group, by device

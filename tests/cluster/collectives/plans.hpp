@@ -1,7 +1,7 @@
 #pragma once
 
 #include "espalier/cluster/collectives/collectives.hpp"
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <functional>
 
@@ -14,9 +14,9 @@ inline int devices_of(std::vector<int> const& sizes) {
     return product;
 }
 
-inline std::vector<placement::Program> all_programs(std::vector<int> const& sizes, std::size_t longest,
-                                                    placement::Request request) {
-    using namespace placement;
+inline std::vector<reduction::Program> all_programs(std::vector<int> const& sizes, std::size_t longest,
+                                                    reduction::Request request) {
+    using namespace reduction;
     std::vector<Program> found;
     Program program;
     std::function<void(State const&)> const go = [&](State const& state) {
@@ -37,14 +37,14 @@ inline std::vector<placement::Program> all_programs(std::vector<int> const& size
 }
 
 /// One reduction group of all devices.
-inline cluster::collectives::Plan plan_of(placement::Program const& program, std::vector<int> const& sizes,
-                                          placement::Request request = placement::Request::all_reduce) {
+inline cluster::collectives::Plan plan_of(reduction::Program const& program, std::vector<int> const& sizes,
+                                          reduction::Request request = reduction::Request::all_reduce) {
     std::vector<int> all;
     for (int device = 0; device < devices_of(sizes); ++device) all.push_back(device);
     return {.id = 1,
             .task = "test",
-            .text = placement::text(program, {"node", "rank"}),
-            .steps = placement::lower(program, sizes, {all}),
+            .text = reduction::text(program, {"node", "rank"}),
+            .steps = reduction::lower(program, sizes, {all}),
             .groups = {all},
             .segments = 1,
             .request = request};

@@ -11,15 +11,15 @@
 namespace espalier::cluster::collectives {
 namespace {
 
-using placement::Collective;
-using placement::Grouping;
+using reduction::Collective;
+using reduction::Grouping;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr Grouping whole{0, 2, false}, inside{1, 2, false}, parallel{0, 1, false}, master{0, 1, true};
 
-Plan two_nodes_of_two(placement::Program const& program, Request request = Request::all_reduce) {
+Plan two_nodes_of_two(reduction::Program const& program, Request request = Request::all_reduce) {
     return tests::plan_of(program, {2, 2}, request);
 }
 

@@ -1,9 +1,9 @@
 #include "support/walk.hpp"
 
 #include "espalier/base/error.hpp"
-#include "espalier/placement/state.hpp"
 #include "espalier/problems/placement/placement.hpp"
 #include "espalier/problems/placement/report.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,6 @@
 
 namespace espalier::problems::placement {
 namespace {
-
-namespace domain = espalier::placement;
 
 PlacementConfig system(std::vector<int> const& sizes, std::vector<AxisConfig> const& axes) {
     PlacementConfig config;
@@ -63,20 +61,20 @@ TEST(Search, equals_brute_force_for_every_request) {
             config.max_steps = 3;
             config.broadcast = rule;
             std::size_t expected = 0;
-            std::function<void(domain::State const&, int)> const go = [&](domain::State const& state, int left) {
-                if (state.is_done(static_cast<domain::Request>(request))) {
+            std::function<void(reduction::State const&, int)> const go = [&](reduction::State const& state, int left) {
+                if (state.is_done(static_cast<reduction::Request>(request))) {
                     ++expected;
                     return;
                 }
-                for (auto const& grouping : domain::groupings(3))
+                for (auto const& grouping : reduction::groupings(3))
                     for (int c = 0; left > 0 && c < 5; ++c) {
                         auto next = state;
-                        if (!next.apply(static_cast<domain::Collective>(c), domain::groups(grouping, {2, 3, 2}),
-                                        static_cast<domain::BroadcastRule>(rule)))
+                        if (!next.apply(static_cast<reduction::Collective>(c), reduction::groups(grouping, {2, 3, 2}),
+                                        static_cast<reduction::BroadcastRule>(rule)))
                             go(next, left - 1);
                     }
             };
-            go(domain::State(12, static_cast<domain::Request>(request)), 3);
+            go(reduction::State(12, static_cast<reduction::Request>(request)), 3);
             auto const found = walk(config);
             EXPECT_EQ(found.results.size(), expected);
             EXPECT_GT(expected, 0u);
@@ -86,9 +84,9 @@ TEST(Search, equals_brute_force_for_every_request) {
 
 /// A step as a set of sets of devices, so that programs of different spelling can be compared.
 using Groups = std::set<std::vector<int>>;
-using Plain = std::vector<std::pair<domain::Collective, Groups>>;
+using Plain = std::vector<std::pair<reduction::Collective, Groups>>;
 /// What the program does within some devices; steps without them are left out.
-Plain within(std::vector<int> const& devices, domain::Lowered const& lowered) {
+Plain within(std::vector<int> const& devices, reduction::Lowered const& lowered) {
     Plain out;
     for (auto const& step : lowered) {
         Groups groups;
@@ -102,7 +100,7 @@ Plain within(std::vector<int> const& devices, domain::Lowered const& lowered) {
 /// Programs on the hierarchy of the whole system, where groups may also mix what must not be mixed, and where one
 /// reduction group may do more than another: what they do within each reduction group is among ours.
 TEST(Search, the_hierarchy_of_the_reduction_is_enough) {
-    for (auto const& matrix : domain::placements({4, 2}, {{.size = 2}, {.size = 2}, {.size = 2}})) {
+    for (auto const& matrix : reduction::placements({4, 2}, {{.size = 2}, {.size = 2}, {.size = 2}})) {
         auto config = system({2, 2, 2}, {{"data", 4}, {"shards", 2}});
         config.reductions = {{{"data"}, 1 << 20, 1, Request::all_reduce}};
         config.max_steps = 3;
@@ -120,35 +118,36 @@ TEST(Search, the_hierarchy_of_the_reduction_is_enough) {
         for (auto const& group : pair->groups)
             for (auto const device : group)
                 for (auto const other : group) wanted[static_cast<std::size_t>(device)] |= 1u << other;
-        auto const is_done = [&](domain::State const& state) {
+        auto const is_done = [&](reduction::State const& state) {
             for (int device = 0; device < 8; ++device)
                 for (int chunk = 0; chunk < 8; ++chunk)
                     if (state.contributors(device, chunk) != wanted[static_cast<std::size_t>(device)]) return false;
             return true;
         };
         std::size_t valid = 0;
-        domain::Program program;
-        std::function<void(domain::State const&)> const go = [&](domain::State const& state) {
+        reduction::Program program;
+        std::function<void(reduction::State const&)> const go = [&](reduction::State const& state) {
             if (is_done(state)) {
                 ++valid;
-                auto const lowered = domain::lower(program, {2, 2, 2}, {{0, 1, 2, 3, 4, 5, 6, 7}});
+                auto const lowered = reduction::lower(program, {2, 2, 2}, {{0, 1, 2, 3, 4, 5, 6, 7}});
                 for (auto const& group : pair->groups)
                     EXPECT_TRUE(ours.contains(within(group, lowered)))
-                        << domain::text(program, {"a", "b", "c"}) << " on " << pair->matrix_text();
+                        << reduction::text(program, {"a", "b", "c"}) << " on " << pair->matrix_text();
                 return;
             }
-            for (auto const& grouping : domain::groupings(3))
+            for (auto const& grouping : reduction::groupings(3))
                 for (int c = 0; program.size() < 3 && c < 5; ++c) {
                     auto next = state;
-                    auto const collective = static_cast<domain::Collective>(c);
-                    if (next.apply(collective, domain::groups(grouping, {2, 2, 2}), domain::BroadcastRule::contained))
+                    auto const collective = static_cast<reduction::Collective>(c);
+                    if (next.apply(collective, reduction::groups(grouping, {2, 2, 2}),
+                                   reduction::BroadcastRule::contained))
                         continue;
                     program.push_back({grouping, collective});
                     go(next);
                     program.pop_back();
                 }
         };
-        go(domain::State(8));
+        go(reduction::State(8));
         EXPECT_GT(valid, 0u) << pair->matrix_text();
     }
 }
@@ -232,7 +231,7 @@ TEST(Report, a_mix_of_reductions_decides_by_weight) {
 
     auto const told = placements_json(config, walk(config).results);
     ASSERT_EQ(told.size(), 3u);
-    EXPECT_EQ(told[0]["placement"], (domain::Matrix{{4, 1}, {1, 4}}));
+    EXPECT_EQ(told[0]["placement"], (reduction::Matrix{{4, 1}, {1, 4}}));
     for (auto const& one : told)
         EXPECT_NEAR(one["mix_us"].get<double>(),
                     one["reductions"][0]["best_us"].get<double>() + 10 * one["reductions"][1]["best_us"].get<double>(),

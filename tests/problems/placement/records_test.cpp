@@ -14,8 +14,6 @@
 namespace espalier::problems::placement {
 namespace {
 
-namespace domain = espalier::placement;
-
 PlacementConfig system(std::vector<int> const& sizes, std::vector<AxisConfig> const& axes) {
     PlacementConfig config;
     for (auto const size : sizes)
@@ -90,10 +88,10 @@ bool reaches(StateGraph& graph, StateGraph::Id state, int steps) {
 /// Asked in any order, what is remembered of earlier questions changes nothing.
 TEST(StateGraph, knows_how_many_steps_are_enough) {
     for (auto const request :
-         {domain::Request::all_reduce, domain::Request::reduce_scatter, domain::Request::all_gather})
+         {reduction::Request::all_reduce, reduction::Request::reduce_scatter, reduction::Request::all_gather})
         for (bool const is_rising : {true, false}) {
-            StateGraph asked(2, request, domain::BroadcastRule::contained);
-            StateGraph plain(2, request, domain::BroadcastRule::contained);
+            StateGraph asked(2, request, reduction::BroadcastRule::contained);
+            StateGraph plain(2, request, reduction::BroadcastRule::contained);
             for (int n = 0; n <= 3; ++n) {
                 auto const steps = is_rising ? n : 3 - n;
                 EXPECT_EQ(asked.can_reach(asked.start(), steps), reaches(plain, plain.start(), steps));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "espalier/placement/lowered.hpp"
+#include "espalier/reduction/lowered.hpp"
 
 #include <array>
 #include <chrono>
@@ -18,14 +18,14 @@ inline constexpr std::array<std::string_view, 3> element_names{"f32", "f64", "i3
 [[nodiscard]] constexpr std::size_t size_of(Element element) { return element == Element::f64 ? 8 : 4; }
 
 /// A payload is the whole vector: of ReduceScatter before, of AllGather after.
-using Request = placement::Request;
+using Request = reduction::Request;
 
 /// A program to be executed by as many ranks as it has devices.
 struct Plan {
     std::size_t id = 0;                   ///< of the result that it came from
     std::string task;                     ///< placement and reduction, for people
     std::string text;                     ///< the program, for people
-    placement::Lowered steps;             ///< groups are lists of ranks
+    reduction::Lowered steps;             ///< groups are lists of ranks
     std::vector<std::vector<int>> groups; ///< the reduction groups; every rank is in one
     int segments = 1;                     ///< more than 1: steps of different segments overlap
     Request request = Request::all_reduce;

@@ -7,7 +7,7 @@ namespace espalier::cluster::collectives {
 /// What one rank does in one step: chunks are those of its reduction group, in the order of the buffers.
 struct Transfer {
     std::size_t step = 0;
-    placement::Collective collective = placement::Collective::all_reduce;
+    reduction::Collective collective = reduction::Collective::all_reduce;
     std::vector<int> members;  ///< ranks of the group, in order
     std::size_t place = 0;     ///< of this rank among them
     std::vector<int> sent;     ///< none: others of a Broadcast

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "espalier/placement/lowered.hpp"
 #include "espalier/problems/placement/placement_config.hpp"
+#include "espalier/reduction/lowered.hpp"
 
 namespace espalier::problems::placement {
 
@@ -10,11 +10,11 @@ struct Pair {
     int system = 0;    ///< of a sweep
     int placement = 0; ///< its number among those of the system
     int reduction = 0; ///< its number among those of the system
-    espalier::placement::Hierarchy hierarchy;
-    espalier::placement::Matrix matrix;
+    reduction::Hierarchy hierarchy;
+    reduction::Matrix matrix;
     std::vector<AxisConfig> axes;
     std::vector<int> reduced; ///< axes
-    espalier::placement::Request request{};
+    reduction::Request request{};
     std::uint64_t payload = 0;
     double weight = 1;
     bool is_one_of_many = false;          ///< reductions are listed, and more than one
@@ -35,17 +35,16 @@ struct Pair {
         double us = 0;
         int segments = 1;
     };
-    [[nodiscard]] Predicted predict(espalier::placement::Lowered const& program,
-                                    std::vector<std::int32_t> const& segments) const;
+    [[nodiscard]] Predicted predict(reduction::Lowered const& program, std::vector<std::int32_t> const& segments) const;
     /// On the devices of this pair.
-    [[nodiscard]] espalier::placement::Lowered lower(espalier::placement::Program const& program) const {
-        return espalier::placement::lower(program, sizes, groups);
+    [[nodiscard]] reduction::Lowered lower(reduction::Program const& program) const {
+        return reduction::lower(program, sizes, groups);
     }
     /// Of one collective over the whole group, not pipelined.
     [[nodiscard]] double baseline_us() const;
     /// Whether the chunks of a ReduceScatter end in the order of the devices, or of another request: always. Else
     /// every device has one whole chunk, but not all have that of their own number.
-    [[nodiscard]] bool ends_in_order(espalier::placement::Program const& program) const;
+    [[nodiscard]] bool ends_in_order(reduction::Program const& program) const;
 };
 
 /// All that differ and have something to reduce, in a fixed order.

@@ -20,7 +20,7 @@ struct Node {
 
 struct Result {
     std::uint32_t pair = 0;
-    espalier::placement::Program program;
+    reduction::Program program;
     double predicted_us = 0;
     int segments = 1;
 };

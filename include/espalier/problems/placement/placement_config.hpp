@@ -2,8 +2,8 @@
 
 #include "espalier/base/units.hpp"
 #include "espalier/config/problem_section.hpp"
-#include "espalier/placement/program.hpp"
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/program.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ struct AxisConfig {
     bool operator==(AxisConfig const&) const = default;
 };
 
-using espalier::placement::Request;
+using reduction::Request;
 
 struct ReductionConfig {
     std::vector<std::string> axes;
@@ -49,7 +49,7 @@ struct SystemConfig {
     bool operator==(SystemConfig const&) const = default;
 };
 
-using Broadcast = espalier::placement::BroadcastRule;
+using Broadcast = reduction::BroadcastRule;
 
 struct PlacementConfig {
     std::vector<LevelConfig> hierarchy;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "espalier/placement/lowered.hpp"
 #include "espalier/problems/placement/placement_config.hpp"
+#include "espalier/reduction/lowered.hpp"
 #include "espalier/search/types.hpp"
 
 namespace espalier::problems::placement {
@@ -12,9 +12,9 @@ struct StoredProgram {
     std::string placement;
     std::string reduction;
     std::string program;
-    espalier::placement::Lowered lowered;
+    reduction::Lowered lowered;
     std::vector<std::vector<int>> groups; ///< reduction groups
-    espalier::placement::Hierarchy hierarchy;
+    reduction::Hierarchy hierarchy;
     int segments = 1;
     Request request = Request::all_reduce;
     std::uint64_t payload = 0;

@@ -10,7 +10,7 @@
 
 using namespace espalier;
 using namespace espalier::cluster::collectives;
-using placement::Collective;
+using reduction::Collective;
 
 namespace {
 
@@ -74,9 +74,9 @@ void run_two_groups(World& world) {
 
 /// The check can fail: a sum that is taken twice, one that is missing, one that ends early.
 void find_wrong_programs(World& world, std::vector<int> const& sizes) {
-    placement::Grouping const whole{0, 2, false}, inside{1, 2, false};
+    reduction::Grouping const whole{0, 2, false}, inside{1, 2, false};
     for (auto const& program :
-         std::vector<placement::Program>{{{whole, Collective::all_reduce}, {whole, Collective::all_reduce}},
+         std::vector<reduction::Program>{{{whole, Collective::all_reduce}, {whole, Collective::all_reduce}},
                                          {{inside, Collective::all_reduce}},
                                          {{whole, Collective::reduce}},
                                          {}})

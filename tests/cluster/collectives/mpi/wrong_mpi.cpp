@@ -6,11 +6,11 @@
 
 using namespace espalier;
 using cluster::collectives::Job;
-using placement::Collective;
+using reduction::Collective;
 
 int main() {
     auto const code = cluster::collectives::measure([] {
-        placement::Step const all{{0, 2, false}, Collective::all_reduce};
+        reduction::Step const all{{0, 2, false}, Collective::all_reduce};
         Job job{{tests::plan_of({all}, {2, 2}), tests::plan_of({all, all}, {2, 2})}, {.sizes = {64}, .repeats = 6}};
         job.plans[1].id = 2;
         return job;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 
 enum class Collective : std::uint8_t { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
 inline constexpr std::array<std::string_view, 5> collective_names{"AllReduce", "Reduce", "ReduceScatter", "AllGather",
@@ -49,4 +49,4 @@ using Program = std::vector<Step>;
 [[nodiscard]] std::string form_text(Grouping const& grouping, std::vector<std::string> const& names);
 [[nodiscard]] std::string text(Program const& program, std::vector<std::string> const& names);
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

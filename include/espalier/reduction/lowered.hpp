@@ -1,9 +1,9 @@
 #pragma once
 
-#include "espalier/placement/hierarchy.hpp"
-#include "espalier/placement/program.hpp"
+#include "espalier/reduction/hierarchy.hpp"
+#include "espalier/reduction/program.hpp"
 
-namespace espalier::placement {
+namespace espalier::reduction {
 
 /// A program on real devices: the groups of each step are lists of devices, all of which run at once.
 struct LoweredStep {
@@ -44,4 +44,4 @@ struct StepCost {
 [[nodiscard]] double pipelined_seconds(Lowered const& program, Hierarchy const& hierarchy, double payload_bytes,
                                        int segments, double start_share = 1);
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,4 +1,4 @@
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include "espalier/base/contract.hpp"
 #include "espalier/base/hash.hpp"
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 
 State::State(int devices, Request request) : devices_(devices), rows_(static_cast<std::size_t>(devices * devices)) {
     ESP_EXPECT(devices >= 1 && devices <= max_devices);
@@ -134,4 +134,4 @@ std::optional<Refusal> State::apply(Collective collective, std::vector<std::vect
 
 std::uint64_t State::hash() const { return base::hash_bytes(std::as_bytes(std::span(rows_))); }
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,4 +1,4 @@
-#include "espalier/placement/lowered.hpp"
+#include "espalier/reduction/lowered.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 /// Closed forms of pipelined programs on 3 nodes of 3 devices, where rings are always the quickest: ReduceScatter
 /// inside the nodes, AllReduce between them, AllGather inside.
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 struct Links {
@@ -90,4 +90,4 @@ TEST(Pipelining, one_segment_is_no_pipelining) {
 }
 
 } // namespace
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -6,7 +6,7 @@
 
 /// Devices in a hierarchy, how parallelism axes are laid over them, and programs of collectives that reduce over axes.
 /// Pure: no MPI, no search.
-namespace espalier::placement {
+namespace espalier::reduction {
 
 /// One level, outermost first: `size` instances in each instance of the level above, each with links of its own that
 /// carry all that leaves it.
@@ -49,4 +49,4 @@ struct Factor {
 };
 [[nodiscard]] std::vector<Factor> factors(Matrix const& placement, std::vector<int> const& axes);
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

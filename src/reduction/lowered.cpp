@@ -1,4 +1,4 @@
-#include "espalier/placement/lowered.hpp"
+#include "espalier/reduction/lowered.hpp"
 
 #include "espalier/base/contract.hpp"
 #include "espalier/base/rng.hpp"
@@ -7,7 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 int product(std::vector<int> const& sizes) {
@@ -111,7 +111,7 @@ Lowered lower(Program const& program, std::vector<int> const& sizes, std::vector
     Lowered lowered;
     for (auto const& step : program) {
         lowered.push_back({step.collective, {}});
-        for (auto const& members : placement::groups(step.grouping, sizes))
+        for (auto const& members : reduction::groups(step.grouping, sizes))
             for (auto const& devices : groups) {
                 ESP_EXPECT(static_cast<int>(devices.size()) == product(sizes));
                 auto& group = lowered.back().groups.emplace_back();
@@ -136,4 +136,4 @@ bool sums_are_right(Lowered const& program, std::vector<std::vector<int>> const&
     return true;
 }
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,10 +1,10 @@
-#include "espalier/placement/program.hpp"
+#include "espalier/reduction/program.hpp"
 
 #include <fmt/core.h>
 
 #include <map>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 std::vector<int> digits(int device, std::vector<int> const& sizes) {
@@ -76,4 +76,4 @@ std::string text(Program const& program, std::vector<std::string> const& names) 
     return out;
 }
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,10 +1,10 @@
-#include "espalier/placement/lowered.hpp"
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/lowered.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <gtest/gtest.h>
 
 /// Single steps: what trees cost in closed form, and which steps a state refuses.
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 /// Four devices on one level; `transfer` is the time of the whole payload over a link, `latency` that of a message.
@@ -92,4 +92,4 @@ TEST(Coordinates, the_last_axis_runs_fastest) {
 }
 
 } // namespace
-} // namespace espalier::placement
+} // namespace espalier::reduction

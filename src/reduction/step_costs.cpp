@@ -1,8 +1,8 @@
-#include "espalier/placement/lowered.hpp"
+#include "espalier/reduction/lowered.hpp"
 
 #include <algorithm>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 struct Edge {
@@ -213,4 +213,4 @@ double seconds(std::vector<StepCost> const& costs) {
     return sum;
 }
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,5 +1,5 @@
-#include "espalier/placement/lowered.hpp"
-#include "espalier/placement/state.hpp"
+#include "espalier/reduction/lowered.hpp"
+#include "espalier/reduction/state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 using testing::ElementsAre;
@@ -270,4 +270,4 @@ TEST(Cost, placement_ratio) {
 }
 
 } // namespace
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,11 +1,11 @@
-#include "espalier/placement/hierarchy.hpp"
+#include "espalier/reduction/hierarchy.hpp"
 
 #include "espalier/base/contract.hpp"
 
 #include <algorithm>
 #include <map>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 namespace {
 
 /// Row by row, an ordered factorisation of each axis, pruned by what is left of the levels.
@@ -120,4 +120,4 @@ std::vector<Factor> factors(Matrix const& placement, std::vector<int> const& axe
     return list;
 }
 
-} // namespace espalier::placement
+} // namespace espalier::reduction

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "espalier/placement/program.hpp"
+#include "espalier/reduction/program.hpp"
 
 #include <optional>
 
-namespace espalier::placement {
+namespace espalier::reduction {
 
 /// What the premise of Broadcast asks of the others: contained in the first and one strictly so; all strictly; or all
 /// empty.
@@ -54,4 +54,4 @@ private:
     std::vector<std::uint32_t> rows_;
 };
 
-} // namespace espalier::placement
+} // namespace espalier::reduction
