@@ -6,7 +6,7 @@
 measured   real runs on this machine, as many workers as it has cores: 1 rank x N threads, and N ranks x 1 thread.
            Total work is the CPU time that 1 x 1 spends in nodes; wall time is the best of several interleaved rounds.
            Hashes are repeated, so that nodes cost something like those of a real search.
-simulated  virtual time (simulation_bench --policies): the same policy, hub and link code and the same tree, with ranks of
+simulated  virtual time (simulation_bench --policies): the same policy, master and link code and the same tree, with ranks of
            8 threads, 100 us nodes, and messages of 5 us + 1 ns a byte. Threads of a rank share at no cost.
 
 Writes policies.json, policies.md and policies.svg into perf/out.

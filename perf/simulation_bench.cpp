@@ -1,6 +1,6 @@
 // How well the cluster layer shares work among ranks that are not here.
 //
-// cluster::simulate runs the same Agent, Hub, Link and Conductor as a real run, and searches the real tree, but time is
+// cluster::simulate runs the same Agent, Master, Link and Conductor as a real run, and searches the real tree, but time is
 // counted and not spent: a message costs its sender and its receiver 5 us and 1 ns a byte, a node costs what is said
 // below. Efficiency is (nodes x cost of a node) / (ranks x makespan); it is deterministic, so a loaded machine does not
 // matter.

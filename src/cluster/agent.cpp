@@ -6,17 +6,17 @@
 namespace espalier::cluster {
 namespace {
 
-Hub::Options hub_options(ClusterOptions const& cluster, std::vector<MemberInfo> members, std::uint8_t level) {
+Master::Options master_options(ClusterOptions const& cluster, std::vector<MemberInfo> members, std::uint8_t level) {
     return {.level = level,
             .members = std::move(members),
             .policy = {.kind = cluster.policy, .budget_ns = cluster.budget_ns},
             .lease_ns = cluster.lease_ns};
 }
 
-Link::Options link_options(Agent::Options const& options, base::Rank hub, std::uint8_t level) {
+Link::Options link_options(Agent::Options const& options, base::Rank master, std::uint8_t level) {
     return {.level = level,
             .self = options.self,
-            .hub = hub,
+            .master = master,
             .host = options.host,
             .commit_ns = options.cluster.commit_ns,
             .budget_ns = options.cluster.budget_ns,
@@ -29,17 +29,17 @@ Agent::Agent(search::ProblemInfo const& info, search::Pool& pool, Options const&
              Link::EmitSink const& emit_sink, std::int64_t now_ns)
     : self_(options.self) {
     auto const& layout = options.layout;
-    worker_ = std::make_unique<Link>(pool, link_options(options, layout.hub_of(self_), 0), emit_sink);
+    worker_ = std::make_unique<Link>(pool, link_options(options, layout.master_of(self_), 0), emit_sink);
     if (layout.is_leader(self_))
-        hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.members(self_), 0), now_ns);
+        master_ = std::make_unique<Master>(info, master_options(options.cluster, layout.members(self_), 0), now_ns);
     if (layout.is_flat()) {
-        top_ = hub_.get();
+        top_ = master_.get();
         return;
     }
-    if (hub_) uplink_ = std::make_unique<Link>(*hub_, link_options(options, base::Rank{0}, 1));
+    if (master_) uplink_ = std::make_unique<Link>(*master_, link_options(options, base::Rank{0}, 1));
     if (self_ == base::Rank{0})
-        top_hub_ = std::make_unique<Hub>(info, hub_options(options.cluster, layout.groups(), 1), now_ns);
-    top_ = top_hub_.get();
+        top_master_ = std::make_unique<Master>(info, master_options(options.cluster, layout.groups(), 1), now_ns);
+    top_ = top_master_.get();
 }
 
 void Agent::start(std::int64_t now_ns) {
@@ -59,9 +59,9 @@ void Agent::dispatch(base::Rank from, Message message, std::int64_t now_ns) {
     bool const is_for_member = std::holds_alternative<Welcome>(body) || std::holds_alternative<Batch>(body) ||
                                std::holds_alternative<Order>(body);
     auto* const link = message.header.level == 0 ? worker_.get() : uplink_.get();
-    auto* const hub = message.header.level == 0 ? hub_.get() : top_hub_.get();
+    auto* const master = message.header.level == 0 ? master_.get() : top_master_.get();
     if (is_for_member && link != nullptr) return link->on_message(std::move(message), now_ns);
-    if (!is_for_member && hub != nullptr) return hub->on_message(from, std::move(message), now_ns);
+    if (!is_for_member && master != nullptr) return master->on_message(from, std::move(message), now_ns);
     throw base::SystemError("rank {} sent a message to a role that rank {} does not have", from.value, self_.value);
 }
 
@@ -74,8 +74,8 @@ void Agent::tick(std::int64_t now_ns) {
         uplink_->tick(now_ns);
         deliver(now_ns);
     }
-    if (hub_) hub_->tick(now_ns);
-    if (top_hub_) top_hub_->tick(now_ns);
+    if (master_) master_->tick(now_ns);
+    if (top_master_) top_master_->tick(now_ns);
     deliver(now_ns);
 }
 
@@ -87,8 +87,8 @@ void Agent::deliver(std::int64_t now_ns) {
             if (!role) return;
             for (auto& outgoing : role->take_outgoing()) said.push_back(std::move(outgoing));
         };
-        collect(top_hub_);
-        collect(hub_);
+        collect(top_master_);
+        collect(master_);
         collect(uplink_);
         collect(worker_);
         is_quiet = true;
@@ -102,9 +102,9 @@ void Agent::deliver(std::int64_t now_ns) {
             }
         }
     }
-    if (uplink_ && has_passed_farewell_ == false && hub_->is_deserted()) {
+    if (uplink_ && has_passed_farewell_ == false && master_->is_deserted()) {
         has_passed_farewell_ = true;
-        uplink_->say_farewell(hub_->farewells());
+        uplink_->say_farewell(master_->farewells());
         deliver(now_ns);
     }
 }
@@ -112,8 +112,8 @@ void Agent::deliver(std::int64_t now_ns) {
 std::int64_t Agent::next_wake_ns() const {
     auto wake = worker_->next_wake_ns();
     if (uplink_) wake = std::min(wake, uplink_->next_wake_ns());
-    if (hub_) wake = std::min(wake, hub_->next_wake_ns());
-    if (top_hub_) wake = std::min(wake, top_hub_->next_wake_ns());
+    if (master_) wake = std::min(wake, master_->next_wake_ns());
+    if (top_master_) wake = std::min(wake, top_master_->next_wake_ns());
     return wake;
 }
 

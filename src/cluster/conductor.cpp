@@ -16,7 +16,7 @@ bool has_not_begun(RunState const& state) { return state.stage == 0 && state.cou
 
 } // namespace
 
-Conductor::Conductor(search::AnyProblem const& problem, Hub& top, Journal& journal, Options options)
+Conductor::Conductor(search::AnyProblem const& problem, Master& top, Journal& journal, Options options)
     : problem_(problem), top_(top), journal_(journal), options_(options) {
     state_.counts = search::zero_counts(problem.info());
 }

@@ -78,13 +78,13 @@ void Link::receive(Order const& order, std::int64_t now_ns) {
     }
 }
 
-/// Cristian's method: the hub read its clock in the middle of the round trip, give or take half of it.
-void Link::read_clock(std::int64_t echo_ns, std::int64_t hub_ns, std::int64_t now_ns) {
+/// Cristian's method: the master read its clock in the middle of the round trip, give or take half of it.
+void Link::read_clock(std::int64_t echo_ns, std::int64_t master_ns, std::int64_t now_ns) {
     if (echo_ns == 0) return;
     auto const round_trip = now_ns - echo_ns;
     if (shortest_round_trip_ns_ >= 0 && round_trip >= shortest_round_trip_ns_) return;
     shortest_round_trip_ns_ = round_trip;
-    clock_offset_ns_ = hub_ns - (echo_ns + round_trip / 2);
+    clock_offset_ns_ = master_ns - (echo_ns + round_trip / 2);
 }
 
 void Link::tick(std::int64_t now_ns) {
@@ -138,8 +138,9 @@ bool Link::is_news_of_hunger(PoolStatus const& status, std::int64_t now_ns) {
     return is_hungrier && patient_until_ns_ == 0;
 }
 
-/// The hub takes this pool for poor, and would not ask it before its next pulse, but nodes have come up meanwhile. Told
-/// at once, and then not much more often than pulses are due, because a pool with a few nodes changes all the time.
+/// The master takes this pool for poor, and would not ask it before its next pulse, but nodes have come up meanwhile.
+/// Told at once, and then not much more often than pulses are due, because a pool with a few nodes changes all the
+/// time.
 bool Link::is_recovered(PoolStatus const& status, std::int64_t now_ns) const {
     return is_thought_poor_ && status.spare > 0 && hunger(status) != Hunger::idle &&
            now_ns >= recovered_ns_ + budget_ns_ / 4;
@@ -234,7 +235,7 @@ void Link::say_farewell(Farewell farewell) {
 
 void Link::send(Body body) {
     Header header{.level = options_.level, .incumbent = pool_.incumbent(), .classes = pool_.class_costs()};
-    outgoing_.push_back({options_.hub, {.header = std::move(header), .body = std::move(body)}});
+    outgoing_.push_back({options_.master, {.header = std::move(header), .body = std::move(body)}});
 }
 
 } // namespace espalier::cluster

@@ -62,7 +62,7 @@ private:
     std::int64_t looked_ns_ = 0;
     std::int64_t traced_ns_ = 0;
     std::int64_t stepped_ns_ = 0;
-    std::int64_t silence_ns_ = 0; ///< how long the hub has been silent while this rank was awake
+    std::int64_t silence_ns_ = 0; ///< how long the master has been silent while this rank was awake
     std::int64_t heard_ns_ = 0;
     std::uint64_t earlier_nodes_ = 0; ///< of earlier executions
     double best_ = search::no_incumbent;

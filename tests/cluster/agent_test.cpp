@@ -38,8 +38,9 @@ TEST(Agent, numbers_what_it_sends_in_the_order_of_sending) {
     for (std::size_t i = 0; i < said.size(); ++i) EXPECT_EQ(said[i].message.header.sequence, i + 1);
 }
 
-/// Its own threads decline to give: the hub wants to ask again a millisecond later, long before the link's next pulse.
-TEST(Agent, wakes_when_its_hub_has_something_to_ask) {
+/// Its own threads decline to give: the master wants to ask again a millisecond later, long before the link's next
+/// pulse.
+TEST(Agent, wakes_when_its_master_has_something_to_ask) {
     constexpr std::int64_t ms = 1'000'000;
     FakePool pool;
     Agent agent(info(), pool, options(0, 2, 200), {}, 0);

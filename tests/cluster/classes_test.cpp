@@ -65,11 +65,11 @@ TEST_P(Classes, a_run_stopped_again_and_again_resumes_with_the_best_of_every_cla
 }
 
 TEST(ClassesOfMembers, incumbents_by_class_ride_on_what_others_are_told) {
-    Hub hub({.has_bound = true, .has_classes = true}, {.members = {{base::Rank{0}, 1}, {base::Rank{1}, 1}}}, 0);
-    hub.on_message(base::Rank{0}, {{.classes = {{5, 3.5}}}, Hello{.threads = 1}}, 0);
-    hub.on_message(base::Rank{1}, {{}, Hello{.threads = 1}}, 0);
+    Master master({.has_bound = true, .has_classes = true}, {.members = {{base::Rank{0}, 1}, {base::Rank{1}, 1}}}, 0);
+    master.on_message(base::Rank{0}, {{.classes = {{5, 3.5}}}, Hello{.threads = 1}}, 0);
+    master.on_message(base::Rank{1}, {{}, Hello{.threads = 1}}, 0);
 
-    auto const said = hub.take_outgoing();
+    auto const said = master.take_outgoing();
 
     ASSERT_FALSE(said.empty());
     EXPECT_EQ(said.back().to, base::Rank{1});

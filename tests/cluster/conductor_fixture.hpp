@@ -3,7 +3,7 @@
 #include "espalier/cluster/conductor.hpp"
 
 #include "espalier/base/log.hpp"
-#include "hub_fixture.hpp"
+#include "master_fixture.hpp"
 
 /// What tests of the conductor share.
 namespace espalier::cluster {
@@ -64,19 +64,19 @@ public:
 
 inline search::ResultRecord result(std::uint64_t key, double cost = 1) { return {.key = key, .cost = cost}; }
 
-/// A conductor, a hub of one member and what the member says.
+/// A conductor, a master of one member and what the member says.
 struct ConductorTest : testing::Test {
     ConductorTest() { base::log::configure({.level = base::log::Level::quiet}); }
 
     void make(Conductor::Options const& options, search::ProblemInfo const& info = cluster::info()) {
         problem = std::make_unique<FakeProblem>(info);
-        hub = std::make_unique<Hub>(info, Hub::Options{.members = {{Rank{1}}}, .lease_ns = 1000 * second}, 0);
-        conductor = std::make_unique<Conductor>(*problem, *hub, journal, options);
+        master = std::make_unique<Master>(info, Master::Options{.members = {{Rank{1}}}, .lease_ns = 1000 * second}, 0);
+        conductor = std::make_unique<Conductor>(*problem, *master, journal, options);
         say(Hello{.threads = 1}, 0);
     }
     void say(Body body, std::int64_t now) {
-        hub->on_message(Rank{1}, {{}, std::move(body)}, now);
-        hub->tick(now);
+        master->on_message(Rank{1}, {{}, std::move(body)}, now);
+        master->tick(now);
     }
     /// Everything that was sent is received; `kept` of it is left.
     Commit commit(int kept, search::Harvest harvest = {}) const {
@@ -96,19 +96,19 @@ struct ConductorTest : testing::Test {
     }
     std::size_t orders(OrderKind kind) {
         std::size_t count = 0;
-        for (auto const& outgoing : hub->take_outgoing())
+        for (auto const& outgoing : master->take_outgoing())
             if (auto const* order = std::get_if<Order>(&outgoing.message.body)) count += order->kind == kind;
         return count;
     }
     /// A hungry member gets all there is.
     void feed(std::int64_t now) {
-        for (int i = 0; i < 9 && hub->queued() > 0; ++i)
+        for (int i = 0; i < 9 && master->queued() > 0; ++i)
             say(Pulse{.epoch = 1, .received = fed++, .threads = 1, .idle_threads = 1, .hunger = Hunger::idle}, now);
     }
     std::uint64_t fed = 0;
     MemoryJournal journal;
     std::unique_ptr<FakeProblem> problem;
-    std::unique_ptr<Hub> hub;
+    std::unique_ptr<Master> master;
     std::unique_ptr<Conductor> conductor;
 };
 

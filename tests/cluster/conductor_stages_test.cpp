@@ -45,7 +45,7 @@ TEST_F(ConductorTest, the_next_stage_begins_without_the_records_of_the_last_one_
     EXPECT_EQ(conductor->state().stage, 1);
     EXPECT_TRUE(conductor->state().emits.empty());
     EXPECT_TRUE(conductor->state().emit_marks.empty());
-    EXPECT_EQ(hub->open_nodes().size(), 2u);
+    EXPECT_EQ(master->open_nodes().size(), 2u);
     conductor->tick(second / 5);
     EXPECT_EQ(orders(OrderKind::commit), 1u);
 }

@@ -21,7 +21,7 @@ TEST_F(ConductorTest, what_an_earlier_execution_found_is_not_found_again_and_its
     make({});
     conductor->resume({.counts = search::zero_counts(info()), .results = {result(1)}, .incumbent = 2.5}, 0);
 
-    EXPECT_EQ(hub->incumbent(), 2.5);
+    EXPECT_EQ(master->incumbent(), 2.5);
     say_results({result(1), result(2)}, 2 * second);
 
     EXPECT_EQ(conductor->state().results.size(), 2u);

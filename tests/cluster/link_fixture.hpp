@@ -13,7 +13,7 @@ namespace espalier::cluster {
 inline constexpr std::int64_t ms = 1'000'000;
 inline constexpr std::int64_t second = 1'000'000'000;
 
-/// A link, its pool, and what it says to its hub.
+/// A link, its pool, and what it says to its master.
 struct LinkTest : testing::Test {
     LinkTest() { base::log::configure({.level = base::log::Level::quiet}); }
 
@@ -36,7 +36,7 @@ struct LinkTest : testing::Test {
         return bodies;
     }
     toys::FakePool pool;
-    Link link{pool, {.self = base::Rank{3}, .hub = base::Rank{0}, .host = "here"}};
+    Link link{pool, {.self = base::Rank{3}, .master = base::Rank{0}, .host = "here"}};
 };
 
 } // namespace espalier::cluster

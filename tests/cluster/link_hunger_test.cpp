@@ -1,4 +1,4 @@
-/// What a link tells its hub unasked: hunger, when it is over, and how soon; and how it answers orders to give.
+/// What a link tells its master unasked: hunger, when it is over, and how soon; and how it answers orders to give.
 
 #include "link_fixture.hpp"
 

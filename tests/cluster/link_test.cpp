@@ -112,7 +112,7 @@ TEST_F(LinkTest, a_second_welcome_to_the_same_epoch_changes_nothing) {
 
 TEST_F(LinkTest, the_offset_is_that_of_the_exchange_with_the_shortest_round_trip) {
     link.start(100);
-    hear(Welcome{.epoch = 1, .echo_ns = 100, .clock_ns = 1000}, 140); // the hub read its clock at about 120 of ours
+    hear(Welcome{.epoch = 1, .echo_ns = 100, .clock_ns = 1000}, 140); // the master read its clock at about 120 of ours
     EXPECT_EQ(link.clock_offset_ns(), 880);
 
     hear(Order{.epoch = 1, .echo_ns = 200, .clock_ns = 5000}, 300); // longer: says less
@@ -124,7 +124,7 @@ TEST_F(LinkTest, the_offset_is_that_of_the_exchange_with_the_shortest_round_trip
     EXPECT_EQ(link.clock_offset_ns(), 890);
 }
 
-TEST_F(LinkTest, clocks_that_run_behind_the_hub_have_a_negative_offset) {
+TEST_F(LinkTest, clocks_that_run_behind_the_master_have_a_negative_offset) {
     link.start(9000);
     hear(Welcome{.epoch = 1, .echo_ns = 9000, .clock_ns = 100}, 9020);
 

@@ -55,7 +55,7 @@ TEST(BatchPolicy, a_starving_cluster_gets_shorter_budgets) {
     EXPECT_LT(starving, short_queue);
 }
 
-TEST(BatchPolicy, a_hub_with_many_members_does_not_ask_for_more_messages_than_it_can_read) {
+TEST(BatchPolicy, a_master_with_many_members_does_not_ask_for_more_messages_than_it_can_read) {
     BatchPolicy const policy({.budget_ns = 200'000'000});
 
     EXPECT_GE(policy.budget_ns(0, 5'000, 100), 100'000'000);
@@ -71,14 +71,14 @@ TEST(Layout, a_few_ranks_report_to_rank_0) {
     Layout const layout{.ranks = 4, .group = 200};
 
     EXPECT_TRUE(layout.is_flat());
-    EXPECT_EQ(layout.hub_of(base::Rank{3}), base::Rank{0});
+    EXPECT_EQ(layout.master_of(base::Rank{3}), base::Rank{0});
     EXPECT_EQ(layout.members(base::Rank{0}).size(), 4u);
 }
 
 TEST(Layout, many_ranks_form_even_groups_of_consecutive_ranks) {
     Layout const layout{.ranks = 450, .group = 200};
 
-    EXPECT_EQ(layout.hub_of(base::Rank{299}), base::Rank{150});
+    EXPECT_EQ(layout.master_of(base::Rank{299}), base::Rank{150});
     EXPECT_TRUE(layout.is_leader(base::Rank{300}));
     ASSERT_EQ(layout.groups().size(), 3u);
     EXPECT_EQ(layout.groups()[2].ranks, 150);

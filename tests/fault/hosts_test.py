@@ -118,7 +118,7 @@ exec ip netns exec {self.network.name}-$host unshare --uts sh -c "hostname $host
         job = self.search_on_hosts(experiment, *arguments, ranks=ranks)
         job.until_searching()
         self.network.cut(2)
-        job.until_says("not been heard of")
+        job.until_says("has been silent for")
         if back_after_s is not None:
             time.sleep(back_after_s)
             self.network.join(2)

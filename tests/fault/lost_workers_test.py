@@ -80,7 +80,7 @@ class StoppedWorker(Case):
 
         os.kill(worker, signal.SIGSTOP)
         job.until_says("rank 3")
-        self.assertIn("not been heard of", job.stderr)
+        self.assertIn("has been silent for", job.stderr)
         os.kill(worker, signal.SIGCONT)
         job.until_says("rank 3 is back")
         job.wait()

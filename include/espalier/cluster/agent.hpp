@@ -1,8 +1,8 @@
 #pragma once
 
-#include "espalier/cluster/hub.hpp"
 #include "espalier/cluster/layout.hpp"
 #include "espalier/cluster/link.hpp"
+#include "espalier/cluster/master.hpp"
 
 #include <memory>
 
@@ -19,7 +19,7 @@ struct ClusterOptions {
     int static_depth = 0;
 };
 
-/// All roles of one rank: a worker's link, and on some ranks a group's hub with its own link, or the top hub.
+/// All roles of one rank: a worker's link, and on some ranks a group's master with its own link, or the top master.
 /// Messages to itself are delivered inside. Drives no clock and sends nothing by itself, so the same code runs over MPI
 /// and in virtual time.
 class Agent {
@@ -40,8 +40,8 @@ public:
     /// Messages for other ranks, numbered in the order of sending.
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
 
-    /// The hub above all; null on other ranks than 0.
-    [[nodiscard]] Hub* top() { return top_; }
+    /// The master above all; null on other ranks than 0.
+    [[nodiscard]] Master* top() { return top_; }
     [[nodiscard]] Link& worker() { return *worker_; }
     /// When the rank above was heard last: a group's master is its own worker's master, and depends on rank 0.
     [[nodiscard]] std::int64_t heard_ns() const { return uplink_ ? uplink_->heard_ns() : worker_->heard_ns(); }
@@ -57,11 +57,11 @@ private:
     void dispatch(base::Rank from, Message message, std::int64_t now_ns);
 
     base::Rank self_;
-    std::unique_ptr<Hub> hub_;     ///< of the ranks that report to this one
-    std::unique_ptr<Hub> top_hub_; ///< of the groups
-    Hub* top_ = nullptr;           ///< one of these two, or null
-    std::unique_ptr<Link> worker_; ///< of this rank's threads
-    std::unique_ptr<Link> uplink_; ///< of the group that this rank leads
+    std::unique_ptr<Master> master_;     ///< of the ranks that report to this one
+    std::unique_ptr<Master> top_master_; ///< of the groups
+    Master* top_ = nullptr;              ///< one of these two, or null
+    std::unique_ptr<Link> worker_;       ///< of this rank's threads
+    std::unique_ptr<Link> uplink_;       ///< of the group that this rank leads
     bool has_passed_farewell_ = false;
     std::uint64_t sequence_ = 0;
     std::vector<Outgoing> outgoing_;

@@ -64,7 +64,7 @@ public:
         /// How roots are made and cut: beside the caller, which goes on renewing leases, or at once in virtual time.
         std::launch feeding = std::launch::deferred;
     };
-    Conductor(search::AnyProblem const& problem, Hub& top, Journal& journal, Options options);
+    Conductor(search::AnyProblem const& problem, Master& top, Journal& journal, Options options);
     ~Conductor() { gives_up_feeding_ = true; }
     Conductor(Conductor const&) = delete;
     Conductor& operator=(Conductor const&) = delete;
@@ -103,7 +103,7 @@ private:
     [[nodiscard]] std::vector<search::EmitGroup> emitted(base::StopToken stop) const;
 
     search::AnyProblem const& problem_;
-    Hub& top_;
+    Master& top_;
     Journal& journal_;
     Options options_;
     RunState state_;

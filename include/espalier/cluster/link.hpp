@@ -9,20 +9,20 @@
 
 namespace espalier::cluster {
 
-/// A member's side of the conversation with its hub: takes batches into a pool, reports, commits, gives when asked.
+/// A member's side of the conversation with its master: takes batches into a pool, reports, commits, gives when asked.
 ///
-/// The pool is a rank's threads or, for a group, the group's own hub. A pure state machine like Hub. Only the
+/// The pool is a rank's threads or, for a group, the group's own master. A pure state machine like Master. Only the
 /// communicating thread uses it.
 class Link {
 public:
     struct Options {
         std::uint8_t level = 0;
         base::Rank self;
-        base::Rank hub;
+        base::Rank master;
         std::string host;
         std::int64_t commit_ns = 10'000'000'000;
         std::int64_t result_ns = 1'000'000'000; ///< results wait at most this long for a commit
-        std::int64_t budget_ns = 200'000'000;   ///< until the hub says otherwise
+        std::int64_t budget_ns = 200'000'000;   ///< until the master says otherwise
         std::int64_t lease_ns = 10'000'000'000; ///< is never silent for longer than a quarter of it
     };
     static constexpr std::uint64_t most_emits = 1u << 16; ///< wait for a commit in memory; more are written before it
@@ -40,15 +40,15 @@ public:
 
     /// Memory is short: hands back shallow nodes with the next tick, unasked.
     void relieve(std::int64_t now_ns);
-    /// Asks the hub to stop the run; it decides.
+    /// Asks the master to stop the run; it decides.
     void ask_to_stop(search::StopReason reason, std::string error = {});
     void say_farewell(Farewell farewell);
     /// Rides on the next pulse.
     void set_cpu_seconds(double seconds) { cpu_seconds_ = seconds; }
     [[nodiscard]] bool has_stopped() const { return has_stopped_; }
-    /// Last time the hub was heard of.
+    /// Last time the master was heard of.
     [[nodiscard]] std::int64_t heard_ns() const { return heard_ns_; }
-    /// Add to this rank's clock to get the hub's; from the exchange with the shortest round trip.
+    /// Add to this rank's clock to get the master's; from the exchange with the shortest round trip.
     [[nodiscard]] std::int64_t clock_offset_ns() const { return clock_offset_ns_; }
 
 private:
@@ -58,7 +58,7 @@ private:
     template <class Other>
     void receive(Other const&, std::int64_t) {}
 
-    void read_clock(std::int64_t echo_ns, std::int64_t hub_ns, std::int64_t now_ns);
+    void read_clock(std::int64_t echo_ns, std::int64_t master_ns, std::int64_t now_ns);
     void answer_orders(search::PoolStatus const& status, std::int64_t now_ns);
     /// When an order to give that cannot be followed is answered.
     [[nodiscard]] std::int64_t declines_ns() const;
@@ -91,7 +91,7 @@ private:
     Hunger told_hunger_ = Hunger::none; ///< since the last batch
     std::int64_t fed_ns_ = 0;           ///< when it came
     std::int64_t patient_until_ns_ = 0; ///< hunger is not told before; 0: there is none to tell
-    std::size_t owed_ = 0;              ///< nodes the hub asked for
+    std::size_t owed_ = 0;              ///< nodes the master asked for
     std::int64_t owed_since_ns_ = 0;
     bool owes_commit_ = false;
     bool wants_pulse_ = false;

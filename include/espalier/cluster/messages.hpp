@@ -9,17 +9,17 @@
 #include <string>
 #include <variant>
 
-/// What ranks say to each other. A *member* is a worker or a whole group; a *hub* is its master.
+/// What ranks say to each other. A *member* is a worker or a whole group; a *master* is its master.
 ///
-///     member -> hub:  Hello, Pulse (small, often), Commit (exact, seldom), Farewell
-///     hub -> member:  Welcome, Batch, Order
+///     member -> master:  Hello, Pulse (small, often), Commit (exact, seldom), Farewell
+///     master -> member:  Welcome, Batch, Order
 namespace espalier::cluster {
 
 inline constexpr std::uint8_t message_version = 2;
 
 /// In every message.
 struct Header {
-    std::uint8_t level = 0;     ///< 0: between a worker and its hub; 1: between a group's hub and the top one
+    std::uint8_t level = 0;     ///< 0: between a worker and its master; 1: between a group's master and the top one
     std::uint64_t sequence = 0; ///< of the sender, for the trace
     double incumbent = search::no_incumbent;
     search::ClassCosts classes{}; ///< incumbents by class; takes no byte where there are none
@@ -39,7 +39,7 @@ struct Hello {
 struct Welcome {
     std::uint32_t epoch = 0;
     std::int64_t echo_ns = 0;  ///< the member's clock in the Hello or Pulse that this answers
-    std::int64_t clock_ns = 0; ///< the hub's clock
+    std::int64_t clock_ns = 0; ///< the master's clock
 
     bool operator==(Welcome const&) const = default;
 };

@@ -36,10 +36,10 @@ public:
         auto const next = since_ns < options_.min_budget_ns ? 2 * last : last / 2;
         return std::clamp<std::size_t>(next, 1, std::max(idle_threads, options_.max_gift));
     }
-    /// Short when the queue is: then news matter more than messages. A flat hub with many members keeps it long.
+    /// Short when the queue is: then news matter more than messages. A flat master with many members keeps it long.
     [[nodiscard]] std::int64_t budget_ns(std::size_t queued, std::size_t members, std::size_t hungry) const {
         auto const busy_floor =
-            static_cast<std::int64_t>(members) * 20'000; // 5 us a message, a quarter of the hub's time
+            static_cast<std::int64_t>(members) * 20'000; // 5 us a message, a quarter of the master's time
         auto const shortest = std::min(std::max(options_.min_budget_ns, busy_floor), options_.budget_ns);
         if (hungry > 0) return shortest;
         return queued >= members ? options_.budget_ns : std::max(shortest, options_.budget_ns / 4);

@@ -38,8 +38,8 @@ struct SimulationReport {
     int lost_ranks = 0;
 };
 
-/// Any number of ranks in one thread and in virtual time: the same Agent, Hub, Link and Conductor as a real run, real
-/// nodes of the problem, but time is counted and not spent. Deterministic.
+/// Any number of ranks in one thread and in virtual time: the same Agent, Master, Link and Conductor as a real run,
+/// real nodes of the problem, but time is counted and not spent. Deterministic.
 [[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options);
 /// The same, with checkpoints in a journal, from the beginning or from an earlier state.
 [[nodiscard]] SimulationReport simulate(search::AnyProblem const& problem, SimulationOptions const& options,

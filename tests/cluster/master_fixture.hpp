@@ -1,10 +1,10 @@
 #pragma once
 
-#include "espalier/cluster/hub.hpp"
+#include "espalier/cluster/master.hpp"
 
 #include <gtest/gtest.h>
 
-/// What tests of the hub share.
+/// What tests of the master share.
 namespace espalier::cluster {
 
 inline constexpr std::int64_t second = 1'000'000'000;
@@ -17,13 +17,13 @@ inline search::PackedNodes nodes(int n) {
     return list;
 }
 
-/// A hub with two members, and what it says to them.
-struct HubTest : testing::Test {
-    HubTest() : hub(info(), {.members = {{base::Rank{0}}, {base::Rank{1}}}, .lease_ns = second}, 0) {}
+/// A master with two members, and what it says to them.
+struct MasterTest : testing::Test {
+    MasterTest() : master(info(), {.members = {{base::Rank{0}}, {base::Rank{1}}}, .lease_ns = second}, 0) {}
 
     void say(int rank, Body body, std::int64_t now = 0) {
-        hub.on_message(base::Rank{rank}, {{}, std::move(body)}, now);
-        hub.tick(now);
+        master.on_message(base::Rank{rank}, {{}, std::move(body)}, now);
+        master.tick(now);
     }
     void hello(int rank, std::int64_t now = 0) { say(rank, Hello{.threads = 1}, now); }
     Commit commit(std::uint32_t epoch, std::uint64_t received, std::uint64_t done, search::PackedNodes kept,
@@ -35,12 +35,12 @@ struct HubTest : testing::Test {
     template <class T>
     std::vector<T> said_to(int rank) {
         std::vector<T> bodies;
-        for (auto const& outgoing : hub.take_outgoing())
+        for (auto const& outgoing : master.take_outgoing())
             if (outgoing.to == base::Rank{rank} && std::holds_alternative<T>(outgoing.message.body))
                 bodies.push_back(std::get<T>(outgoing.message.body));
         return bodies;
     }
-    Hub hub;
+    Master master;
 };
 
 } // namespace espalier::cluster
