@@ -10,7 +10,7 @@ logged() {
     shift
     "$@" </dev/null >"$log" 2>&1 && return
     tail -n 40 "$log" >&2
-    fail "this failed: $* (all of its output: $log)"
+    fail "failed: $* (full output: $log)"
 }
 
 # build_preset PRESET [TARGET...]: configures and builds; on a terminal ninja's own status line is the progress.

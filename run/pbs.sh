@@ -11,7 +11,7 @@
 #   RUN          the run folder; default: runs/NAME for an experiment NAME.yaml
 #   ESPALIER     the program; default: build/release/bin/espalier, else espalier on PATH
 #   FLAGS        more flags of `espalier search`, separated by spaces
-#   THREADS      working threads a rank; default: ompthreads of the job
+#   THREADS      working threads per rank; default: ompthreads of the job
 #   MARGIN       seconds kept free at the end of the job for the last checkpoint; default: 120
 #   MAX_TIME     at most this many seconds in one job; default: the job's walltime less MARGIN
 #   MPIEXEC      default: mpiexec (MPICH's, which reads the list of hosts by -f)
@@ -76,7 +76,7 @@ ranks=$(wc -l <"$PBS_NODEFILE")
 before=$(nodes_so_far)
 echo "pbs.sh: job $PBS_JOBID, $ranks ranks, run $run, ${before:-0} nodes so far, ${max_time:-no limit in} seconds"
 
-# A lost rank must not take the others along: its work is given to them.
+# A lost rank must not take the others down with it: its work is given to them.
 status=0
 "${MPIEXEC:-mpiexec}" -f "$PBS_NODEFILE" -n "$ranks" -disable-auto-cleanup \
     "$espalier" search "--results=$run" "${flags[@]}" -- "$experiment" </dev/null || status=$?
@@ -108,4 +108,4 @@ done
 export EXPERIMENT
 read -ra resources <<<"${QSUB:-}"
 next=$(qsub "${resources[@]}" -v "$settings" "$script")
-echo "pbs.sh: ${after:-0} nodes so far; goes on as job $next"
+echo "pbs.sh: ${after:-0} nodes so far; continues as job $next"

@@ -10,7 +10,7 @@
 #   RUN          the run folder, any name; default: runs/NAME for an experiment NAME.yaml
 #   ESPALIER     the program; default: build/release/bin/espalier, else espalier on PATH
 #   FLAGS        more flags of `espalier search`, separated by spaces, e.g. "--set search.seed=2"
-#   THREADS      working threads a rank; default: the job's CPUs per task
+#   THREADS      working threads per rank; default: the job's CPUs per task
 #   MARGIN       seconds kept free at the end of the job for the last checkpoint; default: 120
 #   MAX_TIME     at most this many seconds in one job; default: the job's time limit less MARGIN
 #   MPI_TYPE     what srun calls the MPI; default: pmi2 (MPICH); see srun --mpi=list
@@ -76,7 +76,7 @@ before=$(nodes_so_far)
 echo "slurm.sh: job $SLURM_JOB_ID, execution $((${SLURM_RESTART_COUNT:-0} + 1)), ${SLURM_NTASKS:-1} ranks," \
      "run $run, ${before:-0} nodes so far, ${max_time:-no limit in} seconds"
 
-# A lost rank must not take the others along: its work is given to them.
+# A lost rank must not take the others down with it: its work is given to them.
 status=0
 srun --mpi="${MPI_TYPE:-pmi2}" --kill-on-bad-exit=0 --wait=0 --no-kill --cpu-bind=cores \
     "$espalier" search "--results=$run" "${flags[@]}" -- "$experiment" || status=$?

@@ -68,8 +68,8 @@ private:
         throw base::InputError("{}: the window holds no event of the run{}: choose another one",
                                source_.summary.folder.string(), length);
     }
-    /// A run goes on after the last event in a window if it lasted longer; so it does after merged events, whose waits
-    /// are joined to earlier ones.
+    /// A run continues after the last event in a window if it lasted longer; so it does after merged events, whose
+    /// waits are joined to earlier ones.
     [[nodiscard]] double runtime() const {
         auto const& window = options_.window;
         auto const lasted = source_.execution().seconds;
@@ -115,7 +115,7 @@ private:
     }
     std::optional<double> ideal() {
         if (shared_.messages > options_.max_messages) {
-            source_.remarks.push_back(fmt::format("serialisation and transfer are not told apart: {} messages are "
+            source_.remarks.push_back(fmt::format("serialisation and transfer cannot be told apart: {} messages are "
                                                   "too many to replay; choose a --window",
                                                   base::grouped(shared_.messages)));
             return std::nullopt;
@@ -123,7 +123,7 @@ private:
         auto const replayed = replay(logs_, 0);
         if (replayed.unmatched > 0)
             source_.remarks.push_back(fmt::format("messages that a rank waited for and whose sender is not in the "
-                                                  "trace: {}; transfer may be lower than it is told",
+                                                  "trace: {}; transfer may be lower than shown",
                                                   base::grouped(replayed.unmatched)));
         std::int64_t last_ns = 0;
         for (auto const& [_, log] : logs_) last_ns = std::max(last_ns, log.end_ns);

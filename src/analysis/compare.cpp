@@ -31,7 +31,7 @@ std::vector<std::string> remarks_of(TraceSource const& a, Analysis const& x, Tra
                           "that may not be alike");
     else if (x.nodes != y.nodes)
         remarks.push_back("the runs searched different parts of the same tree (one was stopped, cut by a window, or "
-                          "pruned by bounds that depend on luck)");
+                          "pruned by bounds that depend on timing)");
     if (x.threads() != y.threads()) remarks.push_back(fmt::format("A had {} threads, B {}", x.threads(), y.threads()));
     for (auto const* analysis : {&x, &y})
         if (analysis->runtime < 1) {

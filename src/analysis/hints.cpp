@@ -28,7 +28,7 @@ std::string balance_remedy(std::string const& policy) {
     return "lower cluster.budget";
 }
 
-/// Behind the last bin in which more than so many threads were busy.
+/// Past the last bin in which more than this many threads were busy.
 std::size_t last_above(Analysis const& a, double threads) {
     for (std::size_t i = a.timeline.busy.size(); i > 0; --i)
         if (a.timeline.busy[i - 1] > threads) return i;
@@ -46,7 +46,7 @@ int idle_ranks(Analysis const& a, std::size_t from, std::size_t to) {
     return idle;
 }
 
-/// After the last time that more than half of the threads were busy, somebody is waited for; then nobody is left.
+/// After the last time that more than half of the threads were busy, the others wait for somebody; then nobody is left.
 void hint_tail(Analysis const& a, std::string const& policy, Hints& hints) {
     auto const from = last_above(a, 0.5 * a.threads() + 0.05), to = last_above(a, 0.1);
     if (a.threads() < 2 || from == 0 || to <= from) return;
@@ -61,8 +61,8 @@ void hint_tail(Analysis const& a, std::string const& policy, Hints& hints) {
     auto const who = a.ranks.size() > 1 ? fmt::format("{} of {} ranks waited", idle_ranks(a, from, to), a.ranks.size())
                                         : fmt::format("most of the {} threads waited", a.threads());
     hints.push_back(
-        {fmt::format("the last {} of the time{} {}{}: {}", percent(share),
-                     to < a.timeline.busy.size() ? " in which there was work" : "", who, one, balance_remedy(policy)),
+        {fmt::format("in the last {} of the time{} {}{}: {}", percent(share),
+                     to < a.timeline.busy.size() ? " that there was work" : "", who, one, balance_remedy(policy)),
          idle_in(a, from, to)});
 }
 
@@ -70,9 +70,8 @@ void hint_end(Analysis const& a, Hints& hints) {
     auto const to = last_above(a, 0.1);
     auto const share = 1 - static_cast<double>(to) * a.timeline.bin / a.runtime;
     if (to > 0 && share >= 0.05)
-        hints.push_back(
-            {fmt::format("the last {} of the time nobody had work: the run was being ended", percent(share)),
-             of_all(a, share)});
+        hints.push_back({fmt::format("in the last {} of the time nobody had work: the run was ending", percent(share)),
+                         of_all(a, share)});
 }
 
 void hint_start(Analysis const& a, Hints& hints) {
@@ -81,11 +80,10 @@ void hint_start(Analysis const& a, Hints& hints) {
     while (first < a.timeline.busy.size() && a.timeline.busy[first] < half) ++first;
     auto const share = static_cast<double>(first) * a.timeline.bin / a.runtime;
     if (a.threads() < 2 || share < 0.1 || first == a.timeline.busy.size()) return;
-    hints.push_back(
-        {fmt::format("it took {} ({} of the time) until half of the threads had work: the top of the tree is "
-                     "narrow, or the run too short for so many threads",
-                     base::human_duration(share * a.runtime), percent(share)),
-         idle_in(a, 0, first)});
+    hints.push_back({fmt::format("it took {} ({} of the time) until half of the threads had work: the top of the tree "
+                                 "is narrow, or the run is too short for so many threads",
+                                 base::human_duration(share * a.runtime), percent(share)),
+                     idle_in(a, 0, first)});
 }
 
 void hint_balance(Analysis const& a, std::string const& policy, Hints& hints) {
@@ -99,8 +97,8 @@ void hint_balance(Analysis const& a, std::string const& policy, Hints& hints) {
 
 Hint hint_cores(Analysis const& a) {
     auto const share = a.efficiency.core_share;
-    return {fmt::format("working threads had a core only {} of the time: more threads than cores, or others on the "
-                        "machine; use fewer ranks or lower search.threads",
+    return {fmt::format("working threads had a core only {} of the time: there are more threads than cores, or others "
+                        "use the machine; use fewer ranks or lower search.threads",
                         percent(share)),
             (1 - share) * a.busy()};
 }
@@ -120,8 +118,8 @@ void hint_master(Analysis const& a, Hints& hints) {
 void hint_files(Analysis const& a, Hints& hints) {
     for (auto const& rank : a.ranks)
         if (rank.communication.writing > 0.05 * a.runtime && rank.communication.writing > 0.5)
-            return hints.push_back({fmt::format("rank {} spent {} of the time on writing its trace: results.path on a "
-                                                "faster disk, or a lower trace.limit",
+            return hints.push_back({fmt::format("rank {} spent {} of the time writing its trace: put results.path on a "
+                                                "faster disk, or lower trace.limit",
                                                 rank.rank, percent(rank.communication.writing / a.runtime)),
                                     std::min(of_all(a, 1 - a.efficiency.serial_region),
                                              rank.communication.writing * static_cast<double>(rank.threads.size()))});
@@ -145,11 +143,10 @@ void hint_contention(Analysis const& a, Hints& hints) {
     double gain = 0;
     for (auto const& row : a.contention)
         gain += std::max(0.0, row.cpu_seconds - static_cast<double>(row.queries) * mean(alone));
-    hints.push_back(
-        {fmt::format("a solver query takes {:.2f} times as much CPU time when {} threads are in one: they fight over "
-                     "memory or the allocator; more ranks with fewer threads may help",
-                     mean(crowd) / mean(alone), crowd.threads),
-         gain});
+    hints.push_back({fmt::format("a solver query takes {:.2f} times as much CPU time when {} threads are in one: they "
+                                 "compete for memory or the allocator; more ranks with fewer threads may help",
+                                 mean(crowd) / mean(alone), crowd.threads),
+                     gain});
 }
 
 } // namespace

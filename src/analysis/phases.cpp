@@ -110,7 +110,7 @@ void add_outcomes(Analysis const& analysis, std::vector<Phase>& phases) {
 std::string why_unsampled(Analysis const& analysis) {
     auto const samples = samples_of(analysis, [](std::string const& name) { return !is_part(name); });
     if (samples <= 0 || !has_few_samples(analysis, false)) return {};
-    return fmt::format("only {} node{} timed: too few to say what the time of expanding went into", samples,
+    return fmt::format("only {} node{} timed: too few to tell where the time spent expanding went", samples,
                        samples == 1 ? " was" : "s were");
 }
 

@@ -4,15 +4,15 @@
 
 namespace espalier::analysis {
 
-/// What the time went into, over all ranks, in seconds a thread. `mpi` and `io` are of the communicating threads, which
-/// are not among the threads that count; the others make up the runtime.
+/// What the time went into, over all ranks, in seconds per thread. `mpi` and `io` are of the communicating threads,
+/// which are not among the threads that count; the others make up the runtime.
 struct Phase {
     std::string name;
     double min = 0, mean = 0, max = 0;
     int max_rank = 0;
     int level = 0;             ///< more than the one above: part of it
     bool is_estimated = false; ///< from a sample of nodes
-    std::int64_t samples = 0;  ///< then: how many; negative: not said
+    std::int64_t samples = 0;  ///< then: how many; negative: not recorded
     bool is_sum = false;       ///< of phases that are listed too
     bool is_own = false;       ///< of the communicating thread
 };

@@ -14,7 +14,7 @@ double seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
 constexpr std::int64_t shortest_wait_ns = 10'000; // between two chunks there are some microseconds
 
-/// A thread writes about a thousand spans a second, all of a second at once: hold a few seconds of all threads.
+/// A thread writes about a thousand spans per second, all of a second at once: hold a few seconds of all threads.
 std::size_t pending_of(store::ShardInfo const& info) {
     return std::max<std::size_t>(1u << 14, 4096 * static_cast<std::size_t>(std::max(info.threads, 1)));
 }

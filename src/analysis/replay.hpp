@@ -16,7 +16,7 @@ struct MessageLog {
         std::uint64_t id = 0; ///< of the sender
         std::int32_t peer = 0;
         bool is_send = false;
-        std::int64_t idle_ns = 0; ///< of a receive: so long the rank had had nothing to do when it came
+        std::int64_t idle_ns = 0; ///< of a receive: how long the rank had had nothing to do when it came
     };
     std::vector<Entry> entries;
     std::int64_t end_ns = 0; ///< of the last thing that the rank did
@@ -31,7 +31,7 @@ struct Replay {
 };
 
 /// When the run would have ended on a network that takes no time: everything that a rank does keeps its length; only
-/// where it waited without work for a message does it go on as soon as that was sent. Ranks are the keys.
+/// where it waited without work for a message does it continue as soon as that was sent. Ranks are the keys.
 [[nodiscard]] Replay replay(std::map<int, MessageLog> const& logs, std::int64_t start_ns);
 
 } // namespace espalier::analysis

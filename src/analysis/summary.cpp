@@ -90,22 +90,22 @@ std::string execution_text(store::Execution const& execution) {
                        base::human_duration(execution.seconds), cost, execution.stop_reason);
 }
 
-/// `569.1 k/s over 2 executions, 571.0 k/s at last`.
+/// `569.1 k/s over 2 executions, 571.0 k/s recently`.
 std::string rate_text(RunSummary const& summary) {
     auto const executions = summary.record.executions.size();
     auto text = fmt::format("{}/s", base::human_count(pace_of(summary).rate()));
     if (executions > 1) text += fmt::format(" over {} executions", executions);
     if (auto const* last = last_progress(summary))
-        text += fmt::format(", {}/s at last", base::human_count(last->nodes_per_s));
+        text += fmt::format(", {}/s recently", base::human_count(last->nodes_per_s));
     return text;
 }
 
 std::string improvement_text(base::ProgressRecord const& last) {
     if (last.improved_s < 0) return {};
-    return fmt::format("; best improved last {} before", base::human_duration(last.elapsed_s - last.improved_s));
+    return fmt::format("; best last improved {} earlier", base::human_duration(last.elapsed_s - last.improved_s));
 }
 
-/// What a run that has not ended by itself last said of itself.
+/// What a run that did not end by itself last reported.
 std::string progress_lines(RunSummary const& summary) {
     auto const* last = last_progress(summary);
     if (last == nullptr)
@@ -116,7 +116,7 @@ std::string progress_lines(RunSummary const& summary) {
                                              base::human_duration(last->elapsed_s), base::grouped(last->queued),
                                              last->idle_threads, last->threads, improvement_text(*last)));
     if (summary.record.counts.nodes < last->nodes)
-        text += line("committed", fmt::format("{} nodes: what is counted below is of these",
+        text += line("committed", fmt::format("{} nodes: the counts below are of these",
                                               base::grouped(summary.record.counts.nodes)));
     return text;
 }
@@ -151,7 +151,7 @@ std::string executions_text(RunSummary const& summary) {
     return text;
 }
 
-/// Without a shared file system shards stay where they were written; whoever looks is told which.
+/// Without a shared file system shards stay where they were written; the reader is told which.
 std::vector<std::string> missing_shards(RunSummary const& summary) {
     std::vector<std::string> missing;
     for (auto const& execution : summary.record.executions)
@@ -169,7 +169,7 @@ std::string missing_text(std::vector<std::string> const& missing) {
                        missing.size() == 1 ? "" : "s", missing.front());
 }
 
-/// What a live execution costs in CPU time it says at its end.
+/// A live execution reports its CPU time only at its end.
 std::string time_text(RunSummary const& summary) {
     auto const cpu = total_cpu_seconds(summary.record);
     auto const time = base::human_duration(pace_of(summary).seconds);
@@ -179,8 +179,8 @@ std::string time_text(RunSummary const& summary) {
                : fmt::format("{} so far", time);
 }
 
-/// A run that was killed: what it cost is in its last checkpoint. Without a whole one the run is shown all the same,
-/// but not without a word of it.
+/// A run that was killed: what it cost is in its last checkpoint. Without an intact one the run is still shown, but
+/// with a warning.
 void tell_interrupted(RunSummary& summary) {
     try {
         auto const loaded = store::read_checkpoint(summary.folder);
@@ -298,7 +298,7 @@ std::string summary_text(RunSummary const& summary, std::string const& funnel) {
     text += executions_text(summary);
     if (!summary.missing.empty()) text += line("missing", missing_text(summary.missing));
     if (status_code(summary) == static_cast<int>(base::ExitCode::resumable) && !summary.is_live)
-        text += line("next", "the same command goes on from the last checkpoint");
+        text += line("next", "the same command resumes from the last checkpoint");
     return funnel.empty() ? text : text + "\n" + funnel;
 }
 

@@ -15,7 +15,7 @@ using Cell = Table::Cell;
 
 bool is_text(Cell const& cell) { return std::holds_alternative<std::string>(cell); }
 
-/// For people: four digits tell enough. What is not known is `-`, in CSV nothing and in JSON null.
+/// For people: four digits are enough. What is not known is `-`, in CSV nothing and in JSON null.
 std::string short_text(Cell const& cell) {
     if (auto const* text = std::get_if<std::string>(&cell)) return *text;
     if (auto const* whole = std::get_if<std::uint64_t>(&cell)) return fmt::format("{}", *whole);
@@ -106,7 +106,7 @@ Table select(Table const& table, std::string const& columns) {
         auto const at = std::ranges::find(table.columns, name);
         if (at == table.columns.end()) {
             auto const near = base::near_word(name, table.columns);
-            throw base::InputError("--columns: there is no column '{}'{}; there are: {}", name,
+            throw base::InputError("--columns: there is no column '{}'{}; the columns are {}", name,
                                    near ? fmt::format(" (did you mean '{}'?)", *near) : std::string(),
                                    fmt::join(table.columns, ", "));
         }

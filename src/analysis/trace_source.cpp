@@ -18,7 +18,7 @@ std::int64_t parse_border(std::string const& whole, std::string const& text, std
     if (text.empty()) return if_empty;
     auto const duration = base::parse_duration(text);
     if (!duration)
-        throw base::InputError("--window {}: '{}' is no time: write FROM:TO with units, e.g. 10s:40s or 1m:", whole,
+        throw base::InputError("--window {}: '{}' is not a time: use FROM:TO with units, e.g. 10s:40s or 1m:", whole,
                                text);
     return duration->count();
 }
@@ -37,8 +37,8 @@ store::Execution const& choose(RunSummary const& summary, int segment) {
 
 void remark_run(TraceSource& source) {
     if (source.summary.is_live)
-        source.remarks.push_back("the run is still going on: this is what was written up to its last flush, a moment "
-                                 "ago; look again later");
+        source.remarks.push_back("the run is still in progress: this is what was written up to its last flush, a "
+                                 "moment ago; look again later");
     else if (status_word(source.summary) == "interrupted")
         source.remarks.push_back("the run was killed: its last second may be missing");
     if (auto const count = source.summary.record.executions.size(); count > 1)
@@ -47,7 +47,7 @@ void remark_run(TraceSource& source) {
                                              source.segment, count));
 }
 
-/// A shard in the place of another one is as good as damaged.
+/// A shard in the place of another one counts as damaged.
 store::ShardInfo checked_info(std::filesystem::path const& file, int rank, int segment) {
     auto const info = store::TraceReader(file).info();
     if (info.rank == rank && (info.segment == segment || info.segment == 0)) return info;
@@ -121,9 +121,9 @@ void leave_out_strangers(TraceSource& source) {
             continue;
         }
         source.is_incomplete = true;
-        source.remarks.push_back(fmt::format("left out: {}: it began {:.0f} hours from the others, which cannot be",
-                                             source.shards[i].file.string(),
-                                             static_cast<double>(begins[i] - median) / 3.6e12));
+        source.remarks.push_back(
+            fmt::format("left out: {}: it began {:.0f} hours apart from the others, which cannot be true",
+                        source.shards[i].file.string(), static_cast<double>(begins[i] - median) / 3.6e12));
     }
     source.shards = std::move(kept);
 }
@@ -160,8 +160,8 @@ bool cut(Event& event, Window const& window) {
 Window parse_window(std::string const& text) {
     auto const colon = text.find(':');
     if (colon == std::string::npos)
-        throw base::InputError("--window {}: write FROM:TO with units, e.g. 10s:40s, or 1m: for all after a minute",
-                               text);
+        throw base::InputError(
+            "--window {}: use FROM:TO with units, e.g. 10s:40s, or 1m: for everything after a minute", text);
     Window const window{parse_border(text, text.substr(0, colon), 0),
                         parse_border(text, text.substr(colon + 1), Window::open_end)};
     if (window.from_ns >= window.to_ns)

@@ -94,7 +94,7 @@ std::string efficiency_text(Analysis const& a) {
 }
 
 std::string phases_text(Analysis const& a) {
-    std::string text = "\nwhere the time went (seconds a thread)     share       min      mean       max\n";
+    std::string text = "\nwhere the time went (seconds per thread)   share       min      mean       max\n";
     for (auto const& phase : phases_of(a)) {
         if (phase.level > 0 && phase.mean < 0.005 * a.runtime) continue;
         auto const name = fmt::format("{}{}{}", std::string(static_cast<std::size_t>(2 * phase.level), ' '), phase.name,
@@ -143,7 +143,7 @@ std::string timeline_text(Analysis const& a) {
 
 std::string subtrees_text(Analysis const& a) {
     if (a.longest.empty()) return "";
-    std::string text = "\nlongest subtrees (searched by one thread without a break in the line)\n"
+    std::string text = "\nlongest subtrees (searched by one thread without handing them over)\n"
                        "    seconds         nodes  depth       from         to\n";
     for (auto const& s : a.longest)
         text += fmt::format("  {:>9.3f}  {:>12}  {:>5}  {:>8.3f} s {:>8.3f} s  rank {} thread {}\n", s.useful,

@@ -1,4 +1,4 @@
-// What a trace says of a run, in a sentence or two: the same words on the terminal, on the page and for scripts.
+// What a trace says about a run, in a sentence or two: the same words on the terminal, on the page and for scripts.
 
 #include "espalier/analysis/analysis.hpp"
 
@@ -9,7 +9,7 @@
 namespace espalier::analysis {
 namespace {
 
-/// The part of the additive tree that costs most; nothing if hardly anything is lost. A rank alone waits for nobody.
+/// The part of the additive tree that costs most; nothing if hardly anything is lost. A single rank waits for nobody.
 std::string largest_loss(Analysis const& trace) {
     auto const& e = trace.efficiency;
     auto const is_alone = trace.ranks.size() < 2;
@@ -37,10 +37,11 @@ std::string_view level_of(double efficiency) {
 std::string verdict_text(Analysis const& analysis) {
     auto const& e = analysis.efficiency;
     if (!has_cores(e))
-        return fmt::format("The working threads had a core only {:.1f} % of the time they were busy (core share): more "
-                           "threads than cores, or others on the machine. Until they have one, the efficiencies mean "
-                           "nothing.",
-                           100 * e.core_share);
+        return fmt::format(
+            "The working threads had a core only {:.1f} % of the time they were busy (core share): there are more "
+            "threads than cores, or others use the machine. Until they have one, the efficiencies mean "
+            "nothing.",
+            100 * e.core_share);
     return fmt::format("The threads were busy with nodes {:.1f} % of the time ({}). {}", 100 * e.parallel,
                        level_of(e.parallel), largest_loss(analysis));
 }

@@ -8,7 +8,7 @@
 namespace espalier::base {
 
 std::int64_t thread_cpu_clock_ns() {
-    static auto const least_ns = [] { // of a few, because others come in between
+    static auto const least_ns = [] { // of a few, because interruptions come in between
         auto least = std::numeric_limits<std::int64_t>::max();
         for (int i = 0; i < 32; ++i) {
             auto const start = thread_cpu_ns();

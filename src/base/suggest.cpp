@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::optional<std::string> near_word(std::string_view word, std::vector<std::string> const& words) {
-    constexpr std::size_t longest = 64; // a longer word is no typing error, and its distance would be slow
+    constexpr std::size_t longest = 64; // a longer word is not a typo, and its distance would be slow
     if (words.empty() || word.size() > longest) return std::nullopt;
     auto const distance = [&](std::string const& other) { return edit_distance(word, other); };
     auto const best = std::ranges::min_element(words, {}, distance);

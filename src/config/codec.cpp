@@ -5,11 +5,11 @@
 namespace espalier::config {
 namespace {
 
-/// What is there instead of a map or a list; an override that went inside left it as the shorthand.
+/// What stands where a map or a list should; an override that went inside left it as the shorthand.
 bool report_form(Value const& value, std::string const& expected, Context const& at) {
     auto const& there = value.shorthand.empty() ? value : value.shorthand.front();
     auto const message = there.kind == Value::Kind::null
-                             ? fmt::format("{} is empty; it must be {}, or remove the key", at.name(), expected)
+                             ? fmt::format("{} is empty: make it {}, or remove the key", at.name(), expected)
                              : fmt::format("{} must be {}, not {}", at.name(), expected, name_of(there));
     at.error(there.place, message);
     return false;
@@ -21,7 +21,7 @@ std::string refusal_text(Value const& value, Problem const& problem, std::string
     if (problem.what.empty())
         return fmt::format("{} must be {}, not {}{}", at.name(), expected, name_of(value), problem.hint);
     auto const& remedy = problem.remedy.empty() ? expected : problem.remedy;
-    return fmt::format("{} = {} {}: say {}{}", at.name(), value.text, problem.what, remedy, problem.hint);
+    return fmt::format("{} = {} {}: use {}{}", at.name(), value.text, problem.what, remedy, problem.hint);
 }
 
 bool expect_scalar(Value const& value, std::string const& expected, Context const& at) {

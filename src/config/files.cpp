@@ -31,7 +31,7 @@ private:
     throw base::InputError("{}: cannot be read ({}): check the path and its permissions", name, std::strerror(errno));
 }
 
-/// A pipe may wait for ever and is empty when it is read again. A character device is read, without waiting, up to the
+/// A pipe may block forever and is empty when it is read again. A character device is read, without waiting, up to the
 /// limit.
 void require_file(Descriptor const& file, std::string const& name, FileKind const& kind) {
     struct stat status {};

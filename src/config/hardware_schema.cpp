@@ -34,7 +34,7 @@ Section<FlopRates> rates_section() {
     return section;
 }
 
-/// What becomes of a key that is not there.
+/// What becomes of a missing key.
 enum class Missing { is_refused, keeps_its_value };
 
 /// The machine in full. Keys are required in a file and not in a map, which has another machine to take them from.
@@ -53,12 +53,13 @@ Section<HardwareConfig> hardware_section(Missing missing) {
         .field(key("l2", "size of the last-level cache", "40MiB"), &Hardware::l2, capacity())
         .field(key("shared_bandwidth", "of the shared memory of all multiprocessors together", "19491GB/s"),
                &Hardware::shared_bandwidth, rate())
-        .field(key("matmul_tflops", "10^12 operations a second of matmuls", "{f16: 312, bf16: 312, f32: 20, f64: 20}"),
-               &Hardware::matmul_tflops, rates_section().codec())
-        .field(key("pointwise_tflops", "10^12 operations a second of everything else",
+        .field(
+            key("matmul_tflops", "10^12 operations per second in matmuls", "{f16: 312, bf16: 312, f32: 20, f64: 20}"),
+            &Hardware::matmul_tflops, rates_section().codec())
+        .field(key("pointwise_tflops", "10^12 operations per second in everything else",
                    "{f16: 78, bf16: 39, f32: 20, f64: 10}"),
                &Hardware::pointwise_tflops, rates_section().codec())
-        .field(key("function_tops", "10^12 results a second of exp, sqrt and the like", "2.4"),
+        .field(key("function_tops", "10^12 results per second of exp, sqrt and the like", "2.4"),
                &Hardware::function_tops, tera())
         .field(key("multiprocessors", "each runs whole blocks", "108"), &Hardware::multiprocessors, count())
         .field(key("shared_memory", "of a multiprocessor", "164KiB"), &Hardware::shared_memory, capacity())
@@ -150,7 +151,7 @@ base::Json hardware_schema() {
     map["required"] = base::Json::array();
     base::Json const word{{"description", expected_text()}, {"type", "string"}, {"examples", hardware_names()}};
     map["properties"][base_key] = word;
-    map["properties"][base_key]["description"] = "the machine that gives what the map leaves out";
+    map["properties"][base_key]["description"] = "the machine that supplies what the map leaves out";
     map["properties"][base_key]["default"] = default_hardware().name;
     return {{"anyOf", base::Json::array({word, map})}};
 }

@@ -17,7 +17,7 @@ std::vector<std::string> origins_of(std::vector<Override> const& overrides) {
     return out;
 }
 
-/// The experiment as one map, or nothing if it is none.
+/// The experiment as one map, or nothing if it is not one.
 std::optional<Value> read_root(std::string_view text, Context const& at) {
     auto root = read_yaml(text, 0, at);
     if (!root) return std::nullopt;

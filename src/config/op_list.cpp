@@ -41,7 +41,7 @@ Codec<std::vector<Item>> named_items(auto const& item_codec, auto make, auto par
 
 Codec<std::vector<NamedDim>> dims_codec() {
     auto size = integer<std::int64_t>({std::numeric_limits<std::int64_t>::min()}); // the program says which it takes
-    size.expected = "a whole number from 1 on";
+    size.expected = "a whole number of at least 1";
     size.schema["minimum"] = 1;
     return named_items<NamedDim>(
         Codec<std::int64_t>(size),
@@ -171,7 +171,7 @@ Written written_part(Value const& map, SourceProblem const& problem, Context con
     return {map, map.place, at};
 }
 
-/// The first word in `value` that the message has in quotes.
+/// The first word in `value` that the message quotes.
 std::optional<Place> find_mentioned(Value const& value, std::string const& message) {
     auto const is_mentioned = [&](char quote, std::string const& text) {
         return message.find(quote + text + quote) != std::string::npos;
@@ -196,7 +196,7 @@ bool check_source(Source const& source, Value const& map, Context const& at) {
     return problems.empty();
 }
 
-/// A wrong dtype is reported, and yet the rest of the program is looked at.
+/// A wrong dtype is reported, and the rest of the program is still checked.
 Codec<program::DType> lenient_dtype() {
     Codec<program::DType> codec = dtype_word();
     auto const read = codec.read;

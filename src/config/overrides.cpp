@@ -41,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
 /// As it stands. It is kept in a YAML text, which holds any character but no other bytes.
 std::optional<Value> literal_value(std::string const& text, Place place, Context const& at) {
     if (!base::is_utf8(text)) {
-        at.error(place, "not UTF-8 text (it is kept in files that are): use another name");
+        at.error(place, "not UTF-8 text (it is stored in files that are): use another name");
         return std::nullopt;
     }
     auto value = make_plain(text);
@@ -84,7 +84,7 @@ Override parse_override(std::string_view text) {
     auto const equals = text.find('=');
     auto const key = text.substr(0, equals);
     if (equals == std::string_view::npos || !is_dotted_key(key))
-        throw base::InputError("--set {}: not of the form key=value: say e.g. --set search.threads=2", text);
+        throw base::InputError("--set {}: not of the form key=value: use e.g. --set search.threads=2", text);
     return {std::string(key), std::string(text.substr(equals + 1)), "--set " + std::string(text)};
 }
 

@@ -13,8 +13,8 @@ struct Override;
 /// follows a ` #`, is refused: on a command line nobody writes comments.
 [[nodiscard]] std::optional<Value> read_override(Override const& override, int source, Context const& at);
 
-/// Puts `value` at a dotted key; maps on the way are made. What is no map on the way becomes the shorthand of one, and
-/// the table then says whether that is allowed.
+/// Puts `value` at a dotted key; maps on the way are made. What is not a map on the way becomes the shorthand of one,
+/// and the table then says whether that is allowed.
 void set_at(Value& root, std::string_view key, Value value);
 
 } // namespace espalier::config

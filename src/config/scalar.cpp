@@ -140,7 +140,7 @@ Scalar<std::string> text() {
         if (value.text.empty()) return Problem{};
         return value.text;
     };
-    return {"a text that is not empty", parse, make_text, {{"type", "string"}, {"minLength", 1}}};
+    return {"a non-empty text", parse, make_text, {{"type", "string"}, {"minLength", 1}}};
 }
 
 Scalar<double> real(Range<double> range) {

@@ -16,17 +16,17 @@ constexpr Nanoseconds day = 24h;
 Section<SearchConfig> search_section() {
     Section<SearchConfig> section;
     section
-        .field({"threads", "working threads a rank; auto: the cores of the rank / the ranks on its host"},
+        .field({"threads", "working threads per rank; auto: the cores of the rank / the ranks on its host"},
                &SearchConfig::threads, or_word("auto", 0, integer<std::int32_t>({1, 4096})))
         .field({"max_time", "time limit of this execution, e.g. 10min or 3h50m; none or 0: no limit"},
                &SearchConfig::max_time, or_word("none", Nanoseconds{0}, duration({0s, 365 * day})))
-        .field({"max_nodes", "limit of visited nodes of this execution; 0: no limit"}, &SearchConfig::max_nodes,
+        .field({"max_nodes", "limit on the nodes visited in this execution; 0: no limit"}, &SearchConfig::max_nodes,
                integer<std::uint64_t>({0}))
-        .field({"max_results", "the run stops after so many results; 0: no limit"}, &SearchConfig::max_results,
+        .field({"max_results", "the run stops after this many results; 0: no limit"}, &SearchConfig::max_results,
                integer<std::uint64_t>({0}))
         .field({"memory", "a rank stops cleanly above this: a share of its memory (80%) or a size (4GiB)"},
                &SearchConfig::memory, memory_limit({1, 100}, {16 * mebibyte, 1ull << 50}))
-        .field({"seed", "of everything random in the search"}, &SearchConfig::seed, integer<std::uint64_t>({0}))
+        .field({"seed", "seed of everything random in the search"}, &SearchConfig::seed, integer<std::uint64_t>({0}))
         .field({"verify_batch", "candidates verified together"}, &SearchConfig::verify_batch,
                integer<std::int32_t>({1, 1'000'000}))
         .field({"best_only", "branch and bound on cost: only the cheapest result is kept"}, &SearchConfig::best_only,
@@ -44,7 +44,7 @@ Section<VerifyConfig> verify_section() {
         .field({"tests", "independent random inputs on which a candidate must agree"}, &VerifyConfig::tests,
                integer<std::int32_t>({1, 64}))
         .field({"prove", "try a formal proof of what passes the tests"}, &VerifyConfig::prove, flag())
-        .field({"elements", "output elements that are confirmed at full shape, about"}, &VerifyConfig::elements,
+        .field({"elements", "about how many output elements are confirmed at full shape"}, &VerifyConfig::elements,
                integer<std::int32_t>({1, 1'000'000}))
         .field({"device", "where candidates are evaluated; auto: a GPU if there is one"}, &VerifyConfig::device,
                device());
@@ -83,11 +83,12 @@ Section<ClusterConfig> make_cluster_section() {
                duration({10ms, day}))
         .field({"lease", "a silent rank counts as lost after this time"}, &ClusterConfig::lease, duration({50ms, 1h}))
         .field({"checkpoint", "time between checkpoints"}, &ClusterConfig::checkpoint, duration({100ms, 7 * day}))
-        .field({"group", "ranks a group master serves"}, &ClusterConfig::group, integer<std::int32_t>({2, 100'000}))
-        .field({"start", "time in which the ranks must have found each other; past it they end"}, &ClusterConfig::start,
-               duration({1s, day}))
+        .field({"group", "ranks that a group master serves"}, &ClusterConfig::group,
+               integer<std::int32_t>({2, 100'000}))
+        .field({"start", "time within which the ranks must find each other; after it they give up"},
+               &ClusterConfig::start, duration({1s, day}))
         .field({"static_depth",
-                "depth at which static and omp-dynamic cut the tree; auto: the first with 8 subtrees a thread"},
+                "depth at which static and omp-dynamic cut the tree; auto: the first with 8 subtrees per thread"},
                &ClusterConfig::static_depth, or_word("auto", 0, integer<std::int32_t>({1, 1'000'000})));
     return section;
 }

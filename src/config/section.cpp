@@ -13,7 +13,7 @@ std::string unknown_key_text(std::string const& key, std::vector<std::string> co
     if (key == "<<") return "merge keys ('<<') are not supported; repeat the keys or use an alias for a whole value";
     auto const hint = did_you_mean(key, known);
     return fmt::format("unknown key '{}'{}{}", key, at.inside(),
-                       hint.empty() ? "; known are " + list_text(known) : hint);
+                       hint.empty() ? "; known keys: " + list_text(known) : hint);
 }
 
 } // namespace

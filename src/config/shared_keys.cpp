@@ -12,7 +12,7 @@
 namespace espalier::config {
 namespace {
 
-/// One row a shared key.
+/// One row per shared key.
 struct Row {
     SharedKey key;
     std::string_view section;

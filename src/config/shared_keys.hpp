@@ -4,10 +4,10 @@
 
 namespace espalier::config {
 
-/// Reports every key that the experiment's kind never reads, and returns false if there is one. A default is silent,
-/// because a merged experiment (`--print-config`) has every key.
+/// Reports every key that the experiment's kind never reads, and returns false if there is one. A default is accepted
+/// silently, because a merged experiment (`--print-config`) has every key.
 bool refuse_unread_keys(RunConfig const& config, Value const& root, ProblemSections const& kinds, Context const& at);
-/// For what earlier versions took and stored; `root` may be anything.
+/// For what earlier versions accepted and stored; `root` may be anything.
 void drop_unread_keys(Value& root, ProblemSections const& kinds);
 
 } // namespace espalier::config

@@ -23,7 +23,7 @@ std::string too_large_text() {
                        max_values);
 }
 
-/// Turns the library's nodes into values; throws nothing and reports at the place of the trouble.
+/// Turns the library's nodes into values; throws nothing and reports what is wrong where it stands.
 class Converter {
 public:
     explicit Converter(int source) : source_(source) {}
@@ -151,7 +151,7 @@ private:
     int depth_ = 0;
 };
 
-/// At most two: after some errors, such as a stray comma, the library finds one document after the other for ever.
+/// At most two: after some errors, such as a stray comma, the library finds one document after another forever.
 std::vector<YAML::Mark> document_starts(std::string const& text) {
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -163,7 +163,7 @@ std::vector<YAML::Mark> document_starts(std::string const& text) {
 
 std::string second_document_text(std::string_view text, YAML::Mark const& mark) {
     auto const rest = text.substr(std::min(text.size(), static_cast<std::size_t>(mark.pos)));
-    return rest.starts_with("---") ? "a second document; an experiment is one, remove the '---'"
+    return rest.starts_with("---") ? "a second document; an experiment is a single one: remove the '---'"
                                    : "not valid YAML: the experiment ends before this";
 }
 

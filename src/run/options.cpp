@@ -26,7 +26,7 @@ int threads_of(config::RunConfig const& config, cluster::Communicator const& com
     if (threads * sharing > cores && is_first_of_host)
         base::log::warn(
             "{} rank{} x {} thread{} share {} core{} ({}): they will take turns (fewer ranks, lower search.threads, or "
-            "more cores a task)",
+            "more cores per task)",
             sharing, sharing == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
             base::affinity_text());
     return threads;

@@ -151,7 +151,7 @@ void SearchRun::tell_resumed() const {
         base::log::note("resuming {}: {} nodes are done, {} subtrees are open", path,
                         base::grouped(resumed->counts.nodes), base::grouped(resumed->open.size()));
     else
-        base::log::note("{} was left before its first checkpoint: starting from the beginning", path);
+        base::log::note("{} stopped before its first checkpoint: starting from the beginning", path);
 }
 
 std::string SearchRun::plan() const {

@@ -102,14 +102,14 @@ search::PackedNodes read_open(hid_t file) {
     return nodes;
 }
 
-/// A checkpoint file that was looked at.
+/// A checkpoint file that was examined.
 struct Found {
     fs::path file;
-    std::string damage; ///< `it is missing`, or why it is not whole
+    std::string damage; ///< `it is missing`, or why it is not intact
     base::Bytes image;
     std::uint64_t number = 0;
 
-    [[nodiscard]] bool is_whole() const { return damage.empty(); }
+    [[nodiscard]] bool is_intact() const { return damage.empty(); }
 };
 
 Found find(fs::path const& file) {
@@ -137,8 +137,8 @@ LoadedCheckpoint parse(Found const& found) {
 
 std::string warning_for(Found const& newest, Found const& taken) {
     if (newest.file == taken.file) return {};
-    return fmt::format("{}: {}: going on from {}, which is as good but may repeat some work", newest.file.string(),
-                       newest.is_whole() ? "it is older than another one" : newest.damage,
+    return fmt::format("{}: {}: resuming from {}, which is intact but may repeat some work", newest.file.string(),
+                       newest.is_intact() ? "it is older than another one" : newest.damage,
                        taken.file.filename().string());
 }
 
@@ -150,7 +150,7 @@ void write_checkpoint(fs::path const& folder, Checkpoint const& checkpoint, RunR
     auto content = h5::writing(newest, [&] { return image(checkpoint, record, writer.results()); });
     seal(content);
     write_synced(temporary_name(newest), content);
-    // Killed between the two: the previous one is there, and it is the last that was committed.
+    // Killed between the two: the previous one exists and is the last that was committed.
     if (fs::exists(fs::symlink_status(newest))) rename_synced(newest, folder / previous_name);
     rename_synced(temporary_name(newest), newest);
 }
@@ -160,33 +160,32 @@ void write_checkpoint(fs::path const& folder, Checkpoint const& checkpoint, RunR
     write_checkpoint(folder, checkpoint, record, writer);
 }
 
-/// A temporary file is whole if its writer was killed while renaming; else it counts as none.
+/// A temporary file is intact if its writer was killed while renaming; otherwise it does not count.
 std::optional<LoadedCheckpoint> read_checkpoint(fs::path const& folder) {
     std::array const files{find(folder / newest_name), find(folder / previous_name),
                            find(temporary_name(folder / newest_name))};
-    auto const age = [](Found const& found) { return found.is_whole() ? found.number + 1 : 0; };
-    if (auto const& best = *std::ranges::max_element(files, {}, age); best.is_whole()) {
+    auto const age = [](Found const& found) { return found.is_intact() ? found.number + 1 : 0; };
+    if (auto const& best = *std::ranges::max_element(files, {}, age); best.is_intact()) {
         auto loaded = parse(best);
         loaded.warning = warning_for(files[0], best);
         return loaded;
     }
     if (!fs::exists(files[0].file) && !fs::exists(files[1].file)) return std::nullopt;
     throw base::InputError(
-        "{}: {}; {}: {} (none of the run's checkpoints is whole, so it cannot go on): --force starts the run "
+        "{}: {}; {}: {} (none of the run's checkpoints is intact, so it cannot be resumed): --force starts the run "
         "again",
         files[0].file.string(), files[0].damage, files[1].file.filename().string(), files[1].damage);
 }
 
 std::string what_can_be_saved(fs::path const& folder) {
     constexpr auto nothing =
-        "there is no whole checkpoint either, so nothing can be saved: --force starts the run again";
+        "there is no intact checkpoint either, so nothing can be saved: --force starts the run again";
     try {
         auto const loaded = read_checkpoint(folder);
         if (!loaded) return nothing;
-        return fmt::format(
-            "its checkpoint is whole ({} nodes, {} results): `espalier search EXPERIMENT --repair` goes on "
-            "from it, --force starts the run again",
-            loaded->checkpoint.counts.nodes, loaded->record.results.size());
+        return fmt::format("its checkpoint is intact ({} nodes, {} results): `espalier search EXPERIMENT --repair` "
+                           "resumes from it, --force starts the run again",
+                           loaded->checkpoint.counts.nodes, loaded->record.results.size());
     } catch (base::InputError const&) {
         return nothing;
     }

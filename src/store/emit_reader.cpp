@@ -14,7 +14,7 @@ h5::Dataset open_uncached(hid_t at, char const* name) {
     return {H5Dopen2(at, name, access), fmt::format("open {}", name)};
 }
 
-/// Of a shard that an older espalier wrote, which has no batches: pieces that are read whole.
+/// Of a shard that an older espalier wrote, which has no batches: pieces that are read as a whole.
 std::vector<emit::Batch> pieces(std::uint64_t rows) {
     constexpr std::uint64_t piece = 1u << 16;
     std::vector<emit::Batch> batches;
@@ -52,7 +52,7 @@ h5::Rows EmitReader::rows_of(emit::Batch const& batch, Part const& part) const {
     std::uint64_t end = batch.count;
     if (batch.bits > 0) {
         if (batch.bits > 10 || batch.index + (std::uint64_t{1} << batch.bits) > index_.size())
-            throw h5::Failure("a batch lies outside of the index");
+            throw h5::Failure("a batch lies outside the index");
         auto const* const ends = index_.data() + batch.index;
         auto const entry = emit::entry_of(part.first_key, batch.bits);
         begin = entry == 0 ? 0 : ends[entry - 1];
@@ -74,7 +74,7 @@ void EmitReader::read(Part const& part, base::StopToken const& stop, std::vector
         if (rows.empty()) continue;
         auto const offset = rows.front().offset;
         auto const end = rows.back().offset + rows.back().length;
-        if (end < offset || end > h5::rows(bytes_)) throw h5::Failure("a record lies outside of the stored bytes");
+        if (end < offset || end > h5::rows(bytes_)) throw h5::Failure("a record lies outside the stored bytes");
         base::Bytes bytes(end - offset);
         if (!bytes.empty()) h5::read_rows(bytes_, h5::native<std::byte>(), bytes.data(), {offset, bytes.size()});
         auto records = emit::joined(rows, bytes, offset);

@@ -7,8 +7,8 @@
 
 namespace espalier::store {
 
-/// One emit shard, opened for reading parts of it. What it knew when it was opened stays valid while its writer goes
-/// on.
+/// One emit shard, opened for reading parts of it. What it knew when it was opened stays valid while its writer
+/// continues.
 class EmitReader {
 public:
     struct Part {
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] std::uint64_t rows() const { return row_count_; }
     /// Adds the records of the part. Throws h5::Failure, or Stopped between two batches.
     void read(Part const& part, base::StopToken const& stop, std::vector<search::EmitRecord>& out) const;
-    /// Its writer has gone on, which looks like damage: worth another try.
+    /// Its writer has continued, which looks like damage: worth another try.
     [[nodiscard]] bool has_changed() const { return shard_.image->has_changed(); }
 
 private:

@@ -48,7 +48,7 @@ std::vector<search::EmitRecord> joined(std::vector<Row> const& rows, base::Bytes
     for (auto const& row : rows) {
         auto const at = row.offset - offset;
         if (row.offset < offset || at > bytes.size() || row.length > bytes.size() - at)
-            throw h5::Failure("a record lies outside of the stored bytes");
+            throw h5::Failure("a record lies outside the stored bytes");
         auto const first = bytes.begin() + static_cast<std::ptrdiff_t>(at);
         records.push_back({row.key, base::Bytes(first, first + row.length)});
         if (checksum(records.back()) != row.checksum)

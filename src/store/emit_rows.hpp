@@ -34,7 +34,7 @@ struct Batch {
     std::uint32_t bits = 0;
 };
 [[nodiscard]] h5::Type batch_type();
-/// About sixteen rows an entry, and no more than 1024 of them; one entry if the keys are not sorted.
+/// About sixteen rows per entry, and at most 1024 entries; one entry if the keys are not sorted.
 [[nodiscard]] std::uint32_t index_bits(std::vector<Row> const& rows);
 [[nodiscard]] std::vector<std::uint32_t> index_of(std::vector<Row> const& rows, std::uint32_t bits);
 [[nodiscard]] constexpr std::uint64_t entry_of(std::uint64_t key, std::uint32_t bits) {

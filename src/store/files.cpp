@@ -21,7 +21,7 @@ bool write_all(int fd, std::span<std::byte const> content) {
     return true;
 }
 
-/// Some file systems cannot sync what they are asked to (a folder, a device); that is no loss of data.
+/// Some file systems cannot sync what they are asked to (a folder, a device); no data is lost by that.
 bool sync(int fd) { return ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS; }
 
 bool try_write_synced(std::filesystem::path const& file, std::span<std::byte const> content) {
@@ -74,7 +74,8 @@ Descriptor open_plain(std::filesystem::path const& file) {
     Descriptor opened(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (opened.get() < 0) throw base::InputError("{}", std::strerror(errno));
     struct stat status {};
-    if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw base::InputError("it is no plain file");
+    if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode))
+        throw base::InputError("it is not a plain file");
     return opened;
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
-/// Plain files that survive a crash: nothing is visible under its name before it is whole on disk. No file is made
+/// Plain files that survive a crash: nothing is visible under its name before it is complete on disk. No file is made
 /// through a link: whoever may write into a run folder must not make us write elsewhere.
 namespace espalier::store {
 
@@ -44,8 +44,8 @@ void rename_synced(std::filesystem::path const& from, std::filesystem::path cons
 /// So that the names in it survive a crash of the machine.
 void sync_folder_of(std::filesystem::path const& file);
 
-/// To read. Never waits, as opening a pipe would. Throws InputError if it is missing or no plain file: `No such file or
-/// directory`, `it is no plain file`.
+/// To read. Never waits, as opening a pipe would. Throws InputError if it is missing or not a plain file: `No such file
+/// or directory`, `it is not a plain file`.
 [[nodiscard]] Descriptor open_plain(std::filesystem::path const& file);
 [[nodiscard]] std::uint64_t size_of(Descriptor const& file);
 /// All of `out`; false if the file is shorter or cannot be read.

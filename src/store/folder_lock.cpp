@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// What a lock file says: `pid 1234`, `host name`, `started 2026-01-31T12:00:00Z`, one a line.
+/// What a lock file says: `pid 1234`, `host name`, `started 2026-01-31T12:00:00Z`, one per line.
 struct Owner {
     long pid = 0;
     std::string host = "unknown";
@@ -60,7 +60,7 @@ bool may_live(Owner const& owner) {
 [[noreturn]] void refuse(fs::path const& file) {
     auto const owner = read_owner(file);
     throw base::InputError(
-        "{}: process {} on host {} writes this run folder since {} (two writers would destroy it): wait for "
+        "{}: process {} on host {} has been writing this run folder since {} (two writers would destroy it): wait for "
         "it, or choose another results.path; if you started this with mpiexec or srun, the ranks did not "
         "find each other: use the launcher of the MPI library that espalier was built with; if that "
         "process is dead, remove the lock file",
@@ -107,7 +107,7 @@ Opened open_lock(fs::path const& file) {
     return {Descriptor(-1), false};
 }
 
-/// Without flock a lock file is a lock by being there. True if it is ours now.
+/// Without flock the mere existence of a lock file is the lock. True if it is ours now.
 bool lock_by_existence(Opened const& opened, fs::path const& file) {
     if (opened.is_new) {
         base::log::warn(

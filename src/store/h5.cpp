@@ -162,7 +162,7 @@ std::string get_text(hid_t at, char const* name) {
     Attribute const attribute(H5Aopen(at, name, H5P_DEFAULT), fmt::format("open attribute {}", name));
     Type const type(H5Aget_type(attribute), "ask for a type");
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0)
-        throw Failure(fmt::format("attribute {} is no text of fixed size", name));
+        throw Failure(fmt::format("attribute {} is not a text of fixed size", name));
     std::string text(H5Tget_size(type), '\0');
     check(H5Aread(attribute, type, text.data()), fmt::format("read attribute {}", name));
     return trimmed(std::move(text));
@@ -228,7 +228,7 @@ std::string read_document(hid_t at, char const* name) {
     auto const type = type_of(data);
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
         H5Sget_simple_extent_npoints(space_of(data)) != 1)
-        throw Failure(fmt::format("{} is no text of fixed size", name));
+        throw Failure(fmt::format("{} is not a text of fixed size", name));
     std::string text(H5Tget_size(type), '\0');
     check(H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), fmt::format("read {}", name));
     return trimmed(std::move(text));
@@ -242,7 +242,7 @@ void set_schema(hid_t at, std::string_view format) {
 
 void check_schema(std::filesystem::path const& file, hid_t at, std::string_view format) {
     if (H5Aexists(at, "format") <= 0 || get_text(at, "format") != format)
-        throw Failure(fmt::format("this is no {} file", format));
+        throw Failure(fmt::format("this is not an {} file", format));
     auto const major = get<std::int32_t>(at, "schema_major");
     if (major == schema_major) return;
     throw base::InputError(

@@ -54,7 +54,7 @@ std::optional<PageSums> read_trailer(Descriptor const& shard) {
     return PageSums{unpacked(raw), end};
 }
 
-/// Reads a log record by record, so that nothing is believed of a size that is not there.
+/// Reads a log record by record, so that a size is never trusted beyond what is there.
 class LogReader {
 public:
     explicit LogReader(Descriptor const& log) : log_(log), size_(size_of(log)) {}
@@ -100,7 +100,7 @@ void apply(base::ByteReader body, KnownPages& known) {
     for (auto& [page, bytes] : pages) known.pages[page] = std::move(bytes);
 }
 
-/// Up to the first record that is not whole. If that is not where the writer ended, the pages tell.
+/// Up to the first incomplete record. If that is not where the writer ended, the pages show it.
 KnownPages replay(Descriptor const& log) {
     KnownPages known;
     LogReader reader(log);

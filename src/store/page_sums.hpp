@@ -9,9 +9,9 @@
 /// Checksums of the pages of a file that grows: what makes a shard as trustworthy as a sealed file.
 ///
 /// While a shard is written, its log (`<shard>.log`) has every page of every batch, each batch with its checksum,
-/// before any of them is written in place. So a shard is at every instant what its log says, whole batches and nothing
-/// else, whenever its writer is killed. When a shard is closed, the sums of its pages are put behind it and the log
-/// goes.
+/// before any of them is written in place. So a shard is at every instant what its log says, complete batches and
+/// nothing else, whenever its writer is killed. When a shard is closed, the sums of its pages are appended to it and
+/// the log is removed.
 namespace espalier::store {
 
 inline constexpr std::size_t page_bytes = 4096;
@@ -34,10 +34,10 @@ struct PageSums {
 /// Records of a log. A record's checksum depends on its place, `number`, so that none can be missing.
 [[nodiscard]] base::Bytes pages_record(Pages const& pages, std::uint64_t end, std::uint64_t number);
 [[nodiscard]] base::Bytes sums_record(PageSums const& sums, std::uint64_t number);
-/// What stands behind the data of a closed shard.
+/// What follows the data of a closed shard.
 [[nodiscard]] base::Bytes trailer(PageSums const& sums);
 
-/// What a reader knows of a shard before it reads any of it.
+/// What a reader knows about a shard before it reads any of it.
 struct KnownPages {
     PageSums sums;
     Pages pages; ///< of the log, which may not be in place yet

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view list_format = "espalier list of emitted records";
 constexpr std::size_t most_open = 64; ///< shards at a time
-constexpr int most_tries = 20;        ///< to read one whose writer goes on
+constexpr int most_tries = 20;        ///< to read one that is still being written
 
 base::Bytes image(std::vector<EmitExtent> const& shards) {
     auto const file = h5::create_in_memory();

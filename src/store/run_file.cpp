@@ -38,7 +38,7 @@ void write_run(std::filesystem::path const& file, RunRecord const& record) { Run
 RunRecord read_run(std::filesystem::path const& file) {
     auto const sealed = read_sealed(file);
     if (!sealed.damage.empty())
-        throw base::InputError("{}: {} (nothing in it can be trusted, so nothing of it is shown): {}", file.string(),
+        throw base::InputError("{}: {} (nothing in it can be trusted, so none of it is shown): {}", file.string(),
                                sealed.damage, what_can_be_saved(file.parent_path()));
     return h5::reading(file, [&] { return read_record(file, h5::open_image(sealed.image)); });
 }

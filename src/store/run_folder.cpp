@@ -98,14 +98,14 @@ std::string difference(std::string_view what, std::string_view there, std::strin
 
 void refuse_other_identity(fs::path const& folder, Identity const& there, Identity const& here) {
     if (there == here) return;
-    throw base::InputError("{}: holds a run of something else (its results would be mixed with others): choose another "
+    throw base::InputError("{}: holds a run of something else (the results of both would be mixed): choose another "
                            "results.path, or replace it with --force{}{}{}",
                            folder.string(), difference("problem", there.problem, here.problem),
                            difference("verify", there.verify, here.verify),
                            difference("seed", fmt::format("{}", there.seed), fmt::format("{}", here.seed)));
 }
 
-/// What stands in run.h5; nothing in an empty folder.
+/// What run.h5 contains; nothing in an empty folder.
 std::optional<RunRecord> read_record_of(fs::path const& folder) {
     auto const file = folder / "run.h5";
     if (fs::exists(file)) return read_run(file);

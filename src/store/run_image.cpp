@@ -69,7 +69,7 @@ void write_executions(hid_t meta, std::vector<Execution> const& executions) {
     for (auto const& phase : phases)
         table.numbers(phase.column, project(executions, [&](auto const& e) { return e.phases.*phase.time; }));
     h5::set_text(table.write(meta, "executions"), "units",
-                 "seconds=s; cpu_seconds=s; peak_rss_bytes=B; *_cpu_s=s; threads=working threads a rank");
+                 "seconds=s; cpu_seconds=s; peak_rss_bytes=B; *_cpu_s=s; threads=working threads per rank");
     write_hosts(meta, executions);
 }
 
@@ -143,7 +143,7 @@ void read_hosts(hid_t meta, std::vector<Execution>& executions) {
     auto const execution = table.numbers<std::uint32_t>("execution");
     auto host = table.texts("host");
     for (std::size_t i = 0; i < host.size(); ++i) {
-        if (execution[i] >= executions.size()) throw h5::Failure("hosts of an execution that is not there");
+        if (execution[i] >= executions.size()) throw h5::Failure("hosts of an execution that does not exist");
         executions[execution[i]].hosts.push_back(std::move(host[i]));
     }
 }
@@ -234,7 +234,7 @@ void write_record(hid_t at, RunRecord const& record, EncodedResults& results) {
 }
 
 RunRecord read_record(std::filesystem::path const& file, hid_t at) {
-    if (!h5::has(at, "meta")) throw h5::Failure("this is no espalier run file");
+    if (!h5::has(at, "meta")) throw h5::Failure("this is not an espalier run file");
     auto const meta = h5::open_group(at, "meta");
     h5::check_schema(file, meta, format);
     RunRecord record;

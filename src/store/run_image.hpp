@@ -8,7 +8,7 @@
 namespace espalier::store {
 
 /// /results and /programs, encoded once: a search finds results one after the other, and its files are written again
-/// and again. What is there already is copied as it is, compressed.
+/// and again. What was encoded before is copied as it is, compressed.
 class EncodedResults {
 public:
     /// Adds what is new. Starts again if the list is not a longer one: branch and bound drops what was beaten.

@@ -113,8 +113,8 @@ void remove_run_parts(fs::path const& folder) try {
     for (auto const name : own_folders) remove_segments(folder / name);
 } catch (fs::filesystem_error const& error) {
     throw base::SystemError(
-        "{}: cannot remove the run that is there: {}: remove it yourself, or choose another results.path",
-        folder.string(), error.code().message());
+        "{}: cannot remove the existing run: {}: remove it yourself, or choose another results.path", folder.string(),
+        error.code().message());
 }
 
 } // namespace espalier::store

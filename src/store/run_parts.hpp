@@ -9,11 +9,11 @@
 namespace espalier::store {
 
 [[nodiscard]] bool is_run_part(std::filesystem::path const& entry);
-/// The number in `segment-NNN`; 0 if the name is another one.
+/// The number in `segment-NNN`; 0 if the name has another form.
 [[nodiscard]] int segment_number(std::filesystem::path const& entry);
 
-/// Makes the folders of a shard. Those inside the run folder, `trace/segment-001`, must be no links: gives back the one
-/// that is, or nothing. That a folder cannot be made is found out when the shard is made.
+/// Makes the folders of a shard. Those inside the run folder, `trace/segment-001`, must not be links: returns the one
+/// that is, or nothing. That a folder cannot be made is noticed when the shard is made.
 [[nodiscard]] std::filesystem::path make_part_folders(std::filesystem::path const& shard);
 /// All files and shards of a run but its lock, and folders that are empty then: whatever else a user put there stays.
 /// Throws SystemError.

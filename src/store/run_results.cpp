@@ -68,7 +68,7 @@ h5::Dataset make_bytes(hid_t at, char const* name) {
 std::vector<std::span<std::byte const>> pieces(base::Bytes const& bytes, std::vector<std::uint64_t> const& offsets,
                                                std::size_t count) {
     if (offsets.size() != count + 1 || !std::ranges::is_sorted(offsets) || offsets.back() > bytes.size())
-        throw h5::Failure("/programs does not fit to /results");
+        throw h5::Failure("/programs does not match /results");
     std::vector<std::span<std::byte const>> list;
     for (std::size_t i = 0; i < count; ++i)
         list.push_back(std::span(bytes).subspan(offsets[i], offsets[i + 1] - offsets[i]));

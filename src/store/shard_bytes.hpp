@@ -8,7 +8,7 @@ namespace espalier::store {
 class ShardBytes {
 public:
     virtual ~ShardBytes() = default;
-    /// Zeros behind the end. False if they cannot be had, or are not what was written.
+    /// Zeros past the end. False if they cannot be read, or are not what was written.
     [[nodiscard]] virtual bool read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
     virtual void write(std::uint64_t at, std::span<std::byte const> bytes) = 0;
     [[nodiscard]] virtual std::uint64_t end() const = 0;

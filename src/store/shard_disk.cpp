@@ -20,7 +20,7 @@ Descriptor make_file(std::filesystem::path const& file, ShardDisk::Existing exis
                                 "there): replace it by a folder, or choose another results.path",
                                 link.string());
     if (existing == ShardDisk::Existing::refuse && std::filesystem::exists(std::filesystem::symlink_status(file)))
-        throw base::SystemError("{}: cannot make the file: it is there already: choose another results.path",
+        throw base::SystemError("{}: cannot make the file: it already exists: choose another results.path",
                                 file.string());
     auto made = make_new(file);
     if (made.get() >= 0) return made;
@@ -32,7 +32,7 @@ int sync_all(Descriptor const& file) {
     return ::fsync(file.get()) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
-/// Going past it would end the process by a signal.
+/// Exceeding it would end the process by a signal.
 bool is_within_limit(std::uint64_t end) {
     rlimit limit{};
     return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= end;
@@ -127,7 +127,7 @@ bool ShardDisk::read(std::uint64_t at, std::span<std::byte> bytes) const {
     return is_read;
 }
 
-/// The log first: from then on the batch is there, whatever becomes of this process.
+/// The log first: from then on the batch is safe, whatever becomes of this process.
 void ShardDisk::commit() {
     if (!failure_.empty() || (waiting_.empty() && sums_.end >= end_)) return;
     if (!append_to_log(pages_record(waiting_, end_, log_records_))) return;
@@ -159,7 +159,7 @@ bool ShardDisk::put_in_place() {
 }
 
 /// Everything is in place: a new log that has the sums alone replaces the old one. If it cannot be made, the old one
-/// goes on.
+/// stays in use.
 void ShardDisk::shorten_log() {
     auto const temporary = temporary_name(log_name(path_));
     auto const content = sums_record(sums_, 0);

@@ -8,16 +8,16 @@
 namespace espalier::store {
 
 /// A shard on disk while it is written. What HDF5 writes waits here until `commit`, which puts it into the log and then
-/// in place: a batch is there as a whole or not at all.
+/// in place: a batch is there completely or not at all.
 ///
-/// HDF5 does not survive a failed write: the file cannot be closed any more, and the process crashes when it ends. So
+/// HDF5 does not survive a failed write: the file can no longer be closed, and the process crashes when it ends. So
 /// HDF5 never learns of one. The first failure is kept here, and from then on nothing reaches the disk.
 class ShardDisk final : public ShardBytes {
 public:
     enum class Existing { replace, refuse };
     /// Makes the folder as well. Throws SystemError.
     ShardDisk(std::filesystem::path const& file, Existing existing);
-    /// Commits, puts the checksums behind the data, and removes the log. Gives back what was reserved and not used.
+    /// Commits, appends the checksums to the data, and removes the log. Frees what was reserved and not used.
     ~ShardDisk() override;
     ShardDisk(ShardDisk const&) = delete;
     ShardDisk& operator=(ShardDisk const&) = delete;
@@ -34,7 +34,7 @@ public:
     void sync();
 
     void fail(std::string why);
-    /// Why nothing is written any more; empty while all is well.
+    /// Why nothing more is written; empty while all is well.
     [[nodiscard]] std::string const& failure() const { return failure_; }
 
 private:

@@ -23,10 +23,9 @@ void ShardFile::sync() {
 
 void ShardFile::refuse_if_failed() const {
     if (disk_.failure().empty()) return;
-    throw base::SystemError(
-        "{}: {} (nothing is added to it any more, what it has stays readable): free some space there, "
-        "or choose another results.path",
-        path_.string(), disk_.failure());
+    throw base::SystemError("{}: {} (nothing more is added to it; what it has stays readable): free some space there, "
+                            "or choose another results.path",
+                            path_.string(), disk_.failure());
 }
 
 } // namespace espalier::store

@@ -4,17 +4,17 @@
 
 namespace espalier::store {
 
-/// An HDF5 file that grows batch by batch; a killed writer leaves whole batches.
+/// An HDF5 file that grows batch by batch; a killed writer leaves complete batches.
 ///
 /// The disk space of a batch is reserved before HDF5 changes anything, so a full disk leaves intact what was there.
-/// After a failure nothing is written any more. Used by one thread.
+/// After a failure nothing more is written. Used by one thread.
 class ShardFile {
 public:
     /// Throws SystemError.
     ShardFile(std::filesystem::path const& file, ShardDisk::Existing existing);
 
     [[nodiscard]] hid_t id() const { return file_; }
-    /// Runs `work`, which adds `bytes` at most; what it did is on disk as a whole or not at all. Throws SystemError;
+    /// Runs `work`, which adds `bytes` at most; what it did is on disk completely or not at all. Throws SystemError;
     /// from then on every call does so.
     template <class Work>
     void change(std::size_t bytes, Work&& work) {
@@ -30,7 +30,7 @@ public:
         }
         refuse_if_failed();
     }
-    /// Until the disk itself has it. Throws SystemError.
+    /// Returns once the disk itself has it. Throws SystemError.
     void sync();
 
 private:

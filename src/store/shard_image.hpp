@@ -5,7 +5,7 @@
 
 namespace espalier::store {
 
-/// A shard on disk for reading: HDF5 gets to see no page that is not exactly what was written.
+/// A shard on disk for reading: HDF5 never sees a page that is not exactly what was written.
 class ShardImage final : public ShardBytes {
 public:
     /// Throws h5::Failure that says why the file cannot be trusted.
@@ -18,7 +18,7 @@ public:
 
     /// The first page that was not what was written: `bytes 4096 to 8191 are damaged`; empty while there is none.
     [[nodiscard]] std::string const& damage() const { return damage_; }
-    /// Its writer has gone on since this was made, which looks like damage.
+    /// Its writer has continued since this was made, which looks like damage.
     [[nodiscard]] bool has_changed() const;
 
 private:

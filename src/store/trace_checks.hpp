@@ -5,7 +5,7 @@
 #include <string>
 
 /// Whether what a shard says can be true. Nothing behind the reader checks again, so what passes here must not overflow
-/// or go on for ever anywhere.
+/// or loop forever anywhere.
 namespace espalier::store {
 
 /// `threads = -5`; empty if nothing is out of range.

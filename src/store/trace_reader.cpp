@@ -89,7 +89,7 @@ std::vector<OutcomeTime> read_outcomes(hid_t file) {
 /// A row that was never written is zero; an event stands for one span at least.
 bool is_written(Event const& event) { return event.merged > 0 || event.duration_ns != 0 || event.start_ns != 0; }
 
-/// From the stored form; quicker than the library's conversion, which looks at every field by its own.
+/// From the stored form; quicker than the library's conversion, which looks at every field on its own.
 class Unpacker {
 public:
     template <class T>
@@ -222,7 +222,7 @@ struct TraceReader::File {
 
 namespace {
 
-/// A writer that goes on while a shard is read looks like damage: what is there now is looked at again.
+/// A writer that continues while a shard is read looks like damage: what is there now is read again.
 template <class Work, class HasChanged>
 void with_patience(Work&& work, HasChanged&& has_changed) {
     for (int tries = 0;; ++tries) {
@@ -268,7 +268,7 @@ std::span<Event const> TraceReader::next() {
     return file.events;
 }
 
-/// If the writer has gone on, from the same row of what is there now.
+/// If the writer has continued, from the same row of what is there now.
 void TraceReader::read_next() {
     auto& file = *file_;
     auto const row = file.next_row;
@@ -279,7 +279,7 @@ void TraceReader::read_next() {
             file.is_at_end = false;
             file.read_next();
             if (file.next_row < file.rows && file.is_at_end && file.shard.image->has_changed())
-                throw h5::Failure("the file changes while it is read");
+                throw h5::Failure("the file is changing while it is read");
         },
         [&] { return file.shard.image == nullptr || file.shard.image->has_changed(); });
 }

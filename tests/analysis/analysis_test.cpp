@@ -172,7 +172,7 @@ TEST(Windows, an_empty_one_is_refused_with_the_length_of_the_run) {
                 HasSubstr("it lasted 2.0 s"));
     EXPECT_THAT(message_of<base::InputError>([&] { (void)parse_window("6s:5s"); }), HasSubstr("empty"));
     EXPECT_THAT(message_of<base::InputError>([&] { (void)parse_window("5s"); }), HasSubstr("FROM:TO"));
-    EXPECT_THAT(message_of<base::InputError>([&] { (void)parse_window("a:b"); }), HasSubstr("'a' is no time"));
+    EXPECT_THAT(message_of<base::InputError>([&] { (void)parse_window("a:b"); }), HasSubstr("'a' is not a time"));
 }
 
 // --- what is wrong with a trace ---
@@ -281,7 +281,7 @@ TEST(Tables, an_unknown_column_is_refused_with_a_suggestion) {
     Table const table{{"name", "useful"}, {{"x", 1.0}}};
     EXPECT_EQ(select(table, "useful,name").columns, (std::vector<std::string>{"useful", "name"}));
     auto const message = message_of<base::InputError>([&] { (void)select(table, "name,usefull"); });
-    EXPECT_THAT(message, HasSubstr("no column 'usefull' (did you mean 'useful'?); there are: name, useful"));
+    EXPECT_THAT(message, HasSubstr("no column 'usefull' (did you mean 'useful'?); the columns are name, useful"));
 }
 
 TEST(Tables, by_node_join_the_ranks_of_a_host) {

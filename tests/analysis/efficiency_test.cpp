@@ -68,7 +68,7 @@ TEST(Efficiency, work_of_the_communicating_thread_alone_is_a_serial_region) {
     EXPECT_NEAR(e.thread, 0.9, close_enough);
 }
 
-/// There is nobody to wait for: what a rank alone does not work is a matter of its threads.
+/// There is nobody to wait for: where a single rank does not work, that is a matter of its threads.
 TEST(Efficiency, a_rank_alone_loses_nothing_to_messages) {
     MadeRun run(1);
     run.work(0, 1, 0, 6).span(0, 0, Kind::commit, 5, 8).wait(0, 1, 6, 10);
@@ -98,7 +98,7 @@ TEST(Replay, a_message_that_takes_two_seconds_costs_two_seconds) {
     EXPECT_NEAR(*e.serialisation, 0.5, close_enough);
 }
 
-/// While a run is being ended all wait, but not for messages.
+/// While a run is ending all wait, but not for messages.
 TEST(Replay, the_end_of_a_run_is_not_the_networks) {
     MadeRun run(2);
     run.work(0, 1, 0, 4).work(1, 1, 0, 4).message(0, 1, 3, 3).wait(0, 1, 4, 5).wait(1, 1, 4, 5);

@@ -32,7 +32,7 @@ TEST(Hints, one_rank_that_the_other_waits_for_is_named_and_so_is_the_end) {
     MadeRun run(2);
     run.work(0, 1, 0, 60).wait(0, 1, 60, 100).work(1, 1, 0, 80).wait(1, 1, 80, 100);
     auto const hints = run.analysed({.policy = "hybrid"}).hints;
-    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time in which there was work 1 of 2 ranks waited")));
+    EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time that there was work 1 of 2 ranks waited")));
     EXPECT_THAT(hints, Contains(HasSubstr("the last 20 % of the time nobody had work")));
 }
 
@@ -49,8 +49,8 @@ TEST(Hints, threads_without_a_core_are_noticed) {
     EXPECT_NEAR(a.hint_gains.at(0), 10, close_enough); // two threads, half of 10 s each
 }
 
-/// Rank 1 waits half of the time, which is a loss of 50 thread seconds, if threads had cores; without, that comes first
-/// and alone, and nothing is called good.
+/// Rank 1 waits half of the time, which is a loss of 50 thread seconds, if threads had cores; if they had none, that
+/// comes first and alone, and nothing is called good.
 TEST(Verdict, without_cores_nothing_else_is_said) {
     MadeRun run(2);
     run.add(0, {.duration_ns = ns(100), .useful_ns = ns(84), .id = run.id(0, 1), .thread = 1});

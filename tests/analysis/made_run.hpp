@@ -84,7 +84,7 @@ public:
         return events_[static_cast<std::size_t>(rank)];
     }
 
-    std::int64_t clock_offset_ns = 0; ///< that rank 1 measured; others so many times more
+    std::int64_t clock_offset_ns = 0; ///< that rank 1 measured; rank r measured r times as much
 
 private:
     /// Clocks of ranks do not start at zero.

@@ -43,7 +43,7 @@ TEST(Summary, a_live_run_is_told_by_its_last_record_of_progress) {
 
     auto const text = summary_text(summary);
     EXPECT_THAT(text, HasSubstr("recorded 2.0 s ago, at 5.0 s"));
-    EXPECT_THAT(text, HasSubstr("1,200 nodes: what is counted below is of these"));
+    EXPECT_THAT(text, HasSubstr("1,200 nodes: the counts below are of these"));
     EXPECT_THAT(text, HasSubstr("15.0 s so far"));
 }
 
@@ -52,7 +52,7 @@ TEST(Summary, the_rate_is_that_of_all_executions_with_all_their_seconds) {
 
     EXPECT_DOUBLE_EQ(pace_of(summary).rate(), 4000.0 / 15);
     EXPECT_DOUBLE_EQ(summary_json(summary)["nodes_per_s"], 4000.0 / 15);
-    EXPECT_THAT(summary_text(summary), HasSubstr("4,000  (267/s over 2 executions, 650/s at last)"));
+    EXPECT_THAT(summary_text(summary), HasSubstr("4,000  (267/s over 2 executions, 650/s recently)"));
 }
 
 TEST(Summary, before_its_first_record_a_resumed_run_is_what_was_there) {

@@ -224,7 +224,7 @@ class BadUsage(Case):
                                        (("check", long), 3, ("File name too long",)),
                                        (("check", "no\nsuch"), 3, ("No such file",)),
                                        (("search", ""), 3, ("No such file",)),
-                                       (("search", "experiment.yaml", "--results", ""), 3, ("--results ''", "'results.path' must be a text that is not empty")),
+                                       (("search", "experiment.yaml", "--results", ""), 3, ("--results ''", "'results.path' must be a non-empty text")),
                                        (("search", "experiment.yaml", "--results", "plain"), 3, ("plain: exists and is not a folder",)),
                                        (("search", "experiment.yaml", "--results", "plain/run"), 3, ("plain/run",)),
                                        (("search", "experiment.yaml", "--results", long), 3, ("File name too long", "check the path")),
@@ -333,7 +333,7 @@ class Pages(Case):
 
 
 class Printable(Case):
-    """Nothing from a file or a name reaches a terminal as it is."""
+    """Nothing from a file or a name reaches a terminal unfiltered."""
 
     ESCAPE = "\x1b[31m\x9b2J\u202e\x07"
 

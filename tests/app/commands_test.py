@@ -192,7 +192,7 @@ class Show(Case):
         text = self.espalier("show", "run")
 
         self.assertEqual(text.code, DONE, text.text)
-        self.assertIn("the same command goes on", text.stdout)
+        self.assertIn("the same command resumes", text.stdout)
         self.assertEqual(self.status(), (RESUMABLE, "node_limit"))
 
 

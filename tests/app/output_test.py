@@ -91,7 +91,7 @@ class Progress(Case):
 
 
 class Live(Case):
-    """`show` and `report` of a search that goes on: they know what the progress line knows."""
+    """`show` and `report` of a search in progress: they know what the progress line knows."""
 
     def setUp(self):
         super().setUp()

@@ -257,7 +257,7 @@ class CountingPage(InBrowser):
             self.assertTrue(words.startswith(hint), words)
             self.assertEqual("thread seconds)" in words, gain > 0)
         self.assertRegex(self.browser.value("document.querySelector('#scaling .advice').textContent"),
-                         r"^(Take up to .* node-hours|No listed number of nodes reaches 80 % efficiency)\.$")
+                         r"^(Use up to .* node-hours|No listed number of nodes reaches 80 % efficiency)\.$")
 
     def test_sorting_by_phase_brings_the_levels_back(self):
         names = lambda: self.browser.value("Array.from(document.querySelectorAll('#where-tables > .wide tbody tr'), row => row.cells[0].textContent)")
@@ -272,7 +272,7 @@ class CountingPage(InBrowser):
         labels = self.browser.value("Array.from(document.querySelectorAll('#progress-plots svg[role=img]'), one => one.getAttribute('aria-label'))")
         self.assertEqual(len(labels), 2, labels)
         seconds = self.show()["total_seconds"]
-        rate = float(re.match(r"([\d.]+) [kM]? ?nodes a second over the whole run", labels[1])[1])
+        rate = float(re.match(r"([\d.]+) [kM]? ?nodes per second over the whole run", labels[1])[1])
         self.assertTrue(any(abs(rate * unit * seconds / PUBLISHED["T1"].nodes - 1) < 0.02 for unit in (1, 1e3, 1e6)), labels)
         drawn = self.browser.value("Array.from(document.querySelectorAll('#progress-plots path.line.c0[d]'), one => one.getAttribute('d')).filter(one => /[LHV]/.test(one)).length")
         self.assertGreaterEqual(drawn, 1)
@@ -368,7 +368,7 @@ class CountingPage(InBrowser):
             file.write_bytes(base64.b64decode(self.browser.tell("Page.captureScreenshot", format="png")["data"]))
             width, height, pixels = png_bytes(file.read_bytes())
             self.assertEqual((width, height), (1280, 900))
-            self.assertGreater(len(set(pixels)), 64)    # one colour, however filtered, has a few values a channel
+            self.assertGreater(len(set(pixels)), 64)    # one colour, however filtered, has a few values per channel
             if kept := os.environ.get("ESPALIER_SCREENSHOTS"):
                 shutil.copy(file, Path(kept))
 
@@ -418,7 +418,7 @@ class ResultsPage(InBrowser):
         self.assertEqual(len(sizes), 3)
         self.assertGreater(min(sizes), 1000)
         widths = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.clientWidth / one.naturalWidth)")
-        self.assertGreater(min(widths), 0.9, "their text can not be read")
+        self.assertGreater(min(widths), 0.9, "their text cannot be read")
 
     def test_a_click_or_enter_opens_a_drawing_in_large(self):
         self.browser.resize(390)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is in the run folder decides: it is gone on with, shown again, or refused with nothing overwritten."""
+"""What is in the run folder decides: it is resumed, shown again, or refused with nothing overwritten."""
 
 import shutil
 import sys

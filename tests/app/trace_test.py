@@ -137,7 +137,7 @@ class BadInput(TraceCase):
         run = self.run_of("run")
         self.refused(run, "--window", "90s:100s", words=("window holds no event", "it lasted"))
         self.refused(run, "--window", "2s:1s", words=("empty",))
-        self.refused(run, "--window", "soon:", words=("'soon' is no time",))
+        self.refused(run, "--window", "soon:", words=("'soon' is not a time",))
         self.refused(run, "--by", "rank", "--columns", "name,wiat", words=("no column 'wiat'", "did you mean 'wait'"))
         self.refused(run, "--execution", "4", words=("no execution 4",))
         self.refused(words=("name one run folder",), code=USAGE)
@@ -164,7 +164,7 @@ class BadInput(TraceCase):
         run = self.folder / "run"
         job.until(lambda: self.has_events(run), "events on disk")
         found = self.analysed(run)
-        self.assertTrue(any("still going on" in remark for remark in found["remarks"]), found["remarks"])
+        self.assertTrue(any("still in progress" in remark for remark in found["remarks"]), found["remarks"])
         self.assertTrue(0 < found["nodes"] < harness.PUBLISHED["T3"].nodes)
         self.assertTrue(job.is_running)
 

@@ -20,7 +20,7 @@ TEST(Error, bad_input_and_a_bad_environment_are_told_apart) {
     try {
         throw SystemError("x");
     } catch (InputError const&) {
-        FAIL() << "a SystemError is no InputError";
+        FAIL() << "a SystemError is not an InputError";
     } catch (SystemError const&) {}
 }
 

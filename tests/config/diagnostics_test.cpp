@@ -25,7 +25,7 @@ TEST(Diagnostics, an_unknown_section_names_its_neighbour) {
 
 TEST(Diagnostics, a_key_that_is_like_none_gets_the_list_of_keys) {
     EXPECT_THAT(errors_of(minimal + "trace: {volume: 2}\n"),
-                StartsWith("exp.yaml:5:9: error: unknown key 'volume' in 'trace'; known are enabled, limit\n"));
+                StartsWith("exp.yaml:5:9: error: unknown key 'volume' in 'trace'; known keys: enabled, limit\n"));
 }
 
 TEST(Diagnostics, all_errors_are_shown_in_the_order_of_the_text) {
@@ -36,13 +36,13 @@ TEST(Diagnostics, all_errors_are_shown_in_the_order_of_the_text) {
                                   "problem: {kind: uts, tree: T9}\n");
 
     EXPECT_EQ(report,
-              "exp.yaml:1:25: error: unknown key 'size' in 'results'; known are path\n"
+              "exp.yaml:1:25: error: unknown key 'size' in 'results'; known keys: path\n"
               "results: {path: runs/x, size: 3}\n"
               "                        ^\n"
-              "exp.yaml:3:13: error: 'search.max_time' = 10 has no unit: say 10s\n"
+              "exp.yaml:3:13: error: 'search.max_time' = 10 has no unit: use 10s\n"
               "  max_time: 10\n"
               "            ^\n"
-              "exp.yaml:4:12: error: 'search.threads' = 0 is out of range: say auto or a whole number from 1 to 4096\n"
+              "exp.yaml:4:12: error: 'search.threads' = 0 is out of range: use auto or a whole number from 1 to 4096\n"
               "  threads: 0\n"
               "           ^\n"
               "exp.yaml:5:28: error: 'problem.tree' must be one of T1, T2, T3, T4, T5, T1L, T3L or a map of "
@@ -80,7 +80,7 @@ TEST(Diagnostics, a_list_where_a_map_belongs_is_refused) {
 
 TEST(Diagnostics, an_empty_section_is_refused_at_its_key) {
     EXPECT_EQ(errors_of(minimal + "trace:\n\n"),
-              "exp.yaml:5:1: error: 'trace' is empty; it must be a map of keys, or remove the key\n"
+              "exp.yaml:5:1: error: 'trace' is empty: make it a map of keys, or remove the key\n"
               "trace:\n"
               "^");
 }
@@ -88,7 +88,7 @@ TEST(Diagnostics, an_empty_section_is_refused_at_its_key) {
 TEST(Diagnostics, an_empty_value_is_refused_at_its_key) {
     EXPECT_THAT(
         errors_of(minimal + "trace:\n  limit:\n  enabled: true\n"),
-        StartsWith("exp.yaml:6:3: error: 'trace.limit' is empty; it must be a size from 64KiB to 1TiB, or remove"));
+        StartsWith("exp.yaml:6:3: error: 'trace.limit' is empty: make it a size from 64KiB to 1TiB, or remove"));
 }
 
 TEST(Diagnostics, a_missing_key_is_asked_for_with_an_example) {
@@ -123,7 +123,7 @@ TEST(Diagnostics, a_document_that_is_no_map_is_refused) {
 
 TEST(Diagnostics, a_second_document_is_refused) {
     EXPECT_EQ(errors_of(minimal + "---\nsearch: {}\n"),
-              "exp.yaml:5:1: error: a second document; an experiment is one, remove the '---'\n"
+              "exp.yaml:5:1: error: a second document; an experiment is a single one: remove the '---'\n"
               "---\n"
               "^");
 }
@@ -141,7 +141,7 @@ TEST(Diagnostics, a_syntax_error_has_its_place) {
 
 TEST(Diagnostics, columns_count_characters_and_the_caret_follows_tabs) {
     EXPECT_EQ(errors_of(minimal + "search: {\"\xC3\xA4\": 1,\tseed: x}\n"),
-              "exp.yaml:5:10: error: unknown key '\xC3\xA4' in 'search'; known are threads, max_time, max_nodes, "
+              "exp.yaml:5:10: error: unknown key '\xC3\xA4' in 'search'; known keys: threads, max_time, max_nodes, "
               "max_results, "
               "memory, seed, verify_batch, best_only\n"
               "search: {\"\xC3\xA4\": 1,\tseed: x}\n"

@@ -90,7 +90,7 @@ TEST(HardwareConfig, rates_and_times_have_units) {
     EXPECT_EQ(hardware("{memory_bandwidth: 2TB/s}").memory_bandwidth, 2'000'000'000'000u);
     EXPECT_EQ(hardware("{memory_bandwidth: 0.5 GB/s}").memory_bandwidth, 500'000'000u);
     EXPECT_THAT(errors_of(with_hardware("{memory_bandwidth: 1555}")),
-                HasSubstr("'problem.hardware.memory_bandwidth' = 1555 has no unit: say 1555GB/s"));
+                HasSubstr("'problem.hardware.memory_bandwidth' = 1555 has no unit: use 1555GB/s"));
     EXPECT_THAT(errors_of(with_hardware("{memory_bandwidth: 1555GB}")),
                 HasSubstr("must be a rate from 1MB/s to 1000TB/s, not '1555GB'"));
     EXPECT_THAT(errors_of(with_hardware("{memory_bandwidth: 0B/s}")), HasSubstr("is out of range"));

@@ -59,7 +59,7 @@ TEST(MugraphConfig, errors_of_a_builtin_are_shown_at_once) {
               "exp.yaml:1:61: error: unknown key 'tokns' in 'problem.program'; did you mean 'tokens'?\n"
               "problem: {kind: mugraph, program: {builtin: rmsnorm_linear, tokns: 2, hidden: 0, dtype: f166}}\n"
               "                                                            ^\n"
-              "exp.yaml:1:79: error: 'problem.program.hidden' = 0 is out of range: say a whole number from 1 to "
+              "exp.yaml:1:79: error: 'problem.program.hidden' = 0 is out of range: use a whole number from 1 to "
               "2147483648\n"
               "problem: {kind: mugraph, program: {builtin: rmsnorm_linear, tokns: 2, hidden: 0, dtype: f166}}\n"
               "                                                                              ^\n"
@@ -140,8 +140,8 @@ TEST(MugraphConfig, operands_that_do_not_fit_are_refused_at_their_op) {
 
 TEST(MugraphConfig, a_size_is_a_whole_number) {
     EXPECT_THAT(errors_of(with_ops({.dims = "{B: two, K: 6.5, N: 32}"})),
-                AllOf(HasSubstr("'problem.program.dims.B' must be a whole number from 1 on, not 'two'"),
-                      HasSubstr("'problem.program.dims.K' must be a whole number from 1 on, not '6.5'")));
+                AllOf(HasSubstr("'problem.program.dims.B' must be a whole number of at least 1, not 'two'"),
+                      HasSubstr("'problem.program.dims.K' must be a whole number of at least 1, not '6.5'")));
 }
 
 TEST(MugraphConfig, keys_of_an_op_are_known) {
@@ -200,7 +200,7 @@ TEST(MugraphConfig, verify_and_prune_have_their_ranges) {
 
 TEST(MugraphConfig, keys_of_the_other_kind_are_refused) {
     EXPECT_THAT(errors_of(with_problem("program: {builtin: lora}, tree: T1")),
-                HasSubstr("unknown key 'tree' in 'problem'; known are kind, program, space, prune, hardware"));
+                HasSubstr("unknown key 'tree' in 'problem'; known keys: kind, program, space, prune, hardware"));
 }
 
 } // namespace

@@ -70,7 +70,7 @@ TEST(Overrides, an_error_shows_the_origin) {
     EXPECT_EQ(errors_of(minimal, {"serach.threads=2"}),
               "--set serach.threads=2: error: unknown key 'serach'; did you mean 'search'?");
     EXPECT_EQ(errors_of(minimal, {"search.max_time=10"}),
-              "--set search.max_time=10: error: 'search.max_time' = 10 has no unit: say 10s");
+              "--set search.max_time=10: error: 'search.max_time' = 10 has no unit: use 10s");
 }
 
 TEST(Overrides, a_flag_is_named_as_the_origin) {
@@ -78,7 +78,7 @@ TEST(Overrides, a_flag_is_named_as_the_origin) {
         (void)problems::experiments().parse(minimal, "exp.yaml", {{"search.max_time", "10", "--max-time"}});
         FAIL() << "an error expected";
     } catch (ConfigError const& error) {
-        EXPECT_STREQ(error.what(), "--max-time: error: 'search.max_time' = 10 has no unit: say 10s");
+        EXPECT_STREQ(error.what(), "--max-time: error: 'search.max_time' = 10 has no unit: use 10s");
     }
 }
 

@@ -69,7 +69,7 @@ TEST(SpaceConfig, lists_are_sorted_and_without_twins) {
 
 TEST(SpaceConfig, what_is_written_is_checked) {
     EXPECT_THAT(errors_of(with_space("{max_kernel_ops: 0}")),
-                HasSubstr("'problem.space.max_kernel_ops' = 0 is out of range: say auto or a whole number from 1 to "
+                HasSubstr("'problem.space.max_kernel_ops' = 0 is out of range: use auto or a whole number from 1 to "
                           "64"));
     EXPECT_THAT(errors_of(with_space("{loops: []}")),
                 HasSubstr("'problem.space.loops' must be auto or a list of a whole number from 1 to 1000000000, not an "

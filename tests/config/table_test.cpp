@@ -148,7 +148,7 @@ TEST(Table, the_kind_selects_the_section) {
     EXPECT_EQ(read(kinds(), "kind: other\nis_on: true\n"), other().hold({true}));
     EXPECT_EQ(read(kinds(), "kind: named\nprogram: norm\n"), named().hold({"norm", {{{"exp", {"X"}}}, 2}}));
     EXPECT_THAT(errors(kinds(), "kind: other\nprogram: norm\n"),
-                ::testing::StartsWith("toy.yaml:2:1: error: unknown key 'program'; known are kind, is_on\n"));
+                ::testing::StartsWith("toy.yaml:2:1: error: unknown key 'program'; known keys: kind, is_on\n"));
     EXPECT_EQ(kind_of(other().hold({})), "other");
     EXPECT_THAT(errors(kinds(), "is_on: true\n"), ::testing::HasSubstr("kind: named"));
     EXPECT_THAT(errors(kinds(), "kind: othr\n"), ::testing::HasSubstr("did you mean 'other'?"));

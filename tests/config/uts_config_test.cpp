@@ -91,12 +91,12 @@ TEST(UtsConfig, an_unknown_type_is_the_only_error_of_its_tree) {
 }
 
 TEST(UtsConfig, a_binomial_tree_without_end_is_refused) {
-    EXPECT_EQ(errors_of(with_tree("{type: binomial, q: 0.5, m: 2}")),
-              "exp.yaml:1:45: error: 'problem.tree' has q * m = 1 children a node, so the tree is infinite in "
-              "expectation: say "
-              "q * m < 1\n"
-              "problem: {kind: uts, tree: {type: binomial, q: 0.5, m: 2}}\n"
-              "                                            ^");
+    EXPECT_EQ(
+        errors_of(with_tree("{type: binomial, q: 0.5, m: 2}")),
+        "exp.yaml:1:45: error: 'problem.tree' has q * m = 1 children per node, so the expected tree is infinite: use "
+        "q * m < 1\n"
+        "problem: {kind: uts, tree: {type: binomial, q: 0.5, m: 2}}\n"
+        "                                            ^");
     EXPECT_THAT(errors_of(with_tree("{type: hybrid, m: 5}")), HasSubstr("has q * m = 1.171875 children"));
     EXPECT_EQ(errors_of(with_tree("{type: binomial, q: 0.499, m: 2}")), "");
 }
@@ -107,7 +107,7 @@ TEST(UtsConfig, a_published_tree_above_one_child_a_node_is_fine_with_its_own_see
     };
 
     EXPECT_EQ(errors_of(t3l(7)), "");
-    EXPECT_THAT(errors_of(t3l(8)), HasSubstr("infinite in expectation"));
+    EXPECT_THAT(errors_of(t3l(8)), HasSubstr("the expected tree is infinite"));
 }
 
 TEST(UtsConfig, an_exponential_shape_needs_room_to_shrink) {
@@ -119,7 +119,7 @@ TEST(UtsConfig, an_exponential_shape_needs_room_to_shrink) {
 
 TEST(UtsConfig, parameters_have_their_ranges) {
     EXPECT_THAT(errors_of(with_tree("{b: 0.5}")),
-                HasSubstr("'problem.tree.b' = 0.5 is out of range: say a number from 1 to 1000000"));
+                HasSubstr("'problem.tree.b' = 0.5 is out of range: use a number from 1 to 1000000"));
     EXPECT_THAT(errors_of(with_tree("{b: .inf}")), HasSubstr("must be a number from 1 to 1000000, not '.inf'"));
     EXPECT_THAT(errors_of(with_tree("{depth: 0}")), HasSubstr("say a whole number from 1 to 1000000"));
     EXPECT_THAT(errors_of(with_tree("{type: binomial, q: 1.5, m: 101}")), HasSubstr("say a number from 0 to 1\n"));

@@ -27,7 +27,7 @@ def empty(file: Path) -> None:
 
 
 def fill(file: Path) -> None:
-    file.write_bytes(b"this is no HDF5 file\n" * 200)
+    file.write_bytes(b"this is not an HDF5 file\n" * 200)
 
 
 DAMAGES = {"truncated": cut, "corrupted": flip, "empty": empty, "foreign": fill, "removed": Path.unlink}
@@ -62,7 +62,7 @@ class DamagedFiles(Case):
 
                 self.assertEqual(result.code, 0, result.text)
                 self.assertIn("checkpoint.h5: it", result.stderr, result.text)
-                self.assertIn("going on from checkpoint.previous.h5", result.stderr, result.text)
+                self.assertIn("resuming from checkpoint.previous.h5", result.stderr, result.text)
                 self.expect_complete("T1", run=name)
 
     def test_a_damaged_previous_checkpoint_does_not_matter(self):
@@ -90,7 +90,7 @@ class DamagedFiles(Case):
                 run = self.damaged(f"cut-{size}", lambda file, size=size: file.write_bytes(whole[:size]), "checkpoint.h5",
                                    "checkpoint.previous.h5")
 
-                self.expect_refused(self.resume(run), "checkpoint.h5", "none of the run's checkpoints is whole")
+                self.expect_refused(self.resume(run), "checkpoint.h5", "none of the run's checkpoints is intact")
 
     def test_force_starts_a_damaged_run_again(self):
         run = self.damaged("again", cut, "checkpoint.h5", "checkpoint.previous.h5")
@@ -125,7 +125,7 @@ class DamagedFiles(Case):
     def test_what_has_no_checkpoint_cannot_be_repaired(self):
         run = self.damaged("lost", flip, "run.h5", "checkpoint.h5", "checkpoint.previous.h5")
 
-        self.expect_refused(self.resume(run, "--repair"), "none of the run's checkpoints is whole", "--force")
+        self.expect_refused(self.resume(run, "--repair"), "none of the run's checkpoints is intact", "--force")
         self.expect_refused(self.resume(run), "run.h5", "nothing can be saved", "--force")
 
     def test_show_says_that_a_damaged_run_can_be_repaired(self):
@@ -195,7 +195,7 @@ def random_damage(file: Path, rng: random.Random) -> str:
 
 
 class RandomDamage(Case):
-    """Whatever happens to a file of a run: no signal, no hang, and no other answer without a word of it."""
+    """Whatever happens to a file of a run: no signal, no hang, and no other answer without a warning."""
 
     rounds = 30  # of each command
 
@@ -227,7 +227,7 @@ class RandomDamage(Case):
         return run, random_damage(file, self.rng)
 
     def try_often(self, whole: Path, command: list, answer=lambda result: result.stdout) -> None:
-        """Either the same answer as of the whole run, or exit code 3, or a word of what was left out."""
+        """Either the same answer as of the undamaged run, or exit code 3, or a message about what was left out."""
         shutil.rmtree(self.folder / "run", ignore_errors=True)
         shutil.copytree(whole, self.folder / "run")
         good = self.espalier(*command)

@@ -46,7 +46,7 @@ class FullDisk(Case):
         self.expect_complete("T1", again, run="disk/run")
 
     def fills_up(self, **shape) -> None:
-        """Others take the whole disk while a run goes on that has written a checkpoint there."""
+        """Others fill the disk during a run that has written a checkpoint there."""
         self.mount("size=8m")
         experiment = self.experiment("T1", granularity=GRANULARITY)
         where = ["--results", "disk/run", *harness.EAGER_CHECKPOINTS]

@@ -156,7 +156,7 @@ exec ip netns exec {self.network.name}-$host unshare --uts sh -c "hostname $host
         self.expect_exact_at_last(experiment, job)
 
     def test_the_host_of_rank_0_is_cut_off(self):
-        """The others end by themselves; rank 0 goes on alone, and mpiexec with it."""
+        """The others end by themselves; rank 0 continues alone, and mpiexec with it."""
         experiment = self.experiment("T1", granularity=GRANULARITY)
         job = self.search_on_hosts(experiment)
         job.until_searching()

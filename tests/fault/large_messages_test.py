@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 import harness
 from harness import ESPALIER, Case
 
-# Deep and narrow: a rank's unfinished nodes are some hundred kilobytes, committed fifty times a second.
+# Deep and narrow: a rank's unfinished nodes are some hundred kilobytes, committed fifty times per second.
 LARGE = [*harness.SHORT_LEASE, "--set", "cluster.commit=20ms", "--set", "cluster.start=1min"]
 TRIES = int(os.environ.get("ESPALIER_TEST_TRIES", "2"))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Limits stop a run cleanly: exit code 85, the reason in the summary, and the same command goes on to the exact counts."""
+"""Limits stop a run cleanly: exit code 85, the reason in the summary, and the same command continues to the exact counts."""
 
 import sys
 from pathlib import Path

@@ -14,12 +14,12 @@ from harness import GRANULARITY, Case
 
 class LostWorkers(Case):
     def disturbed(self, tree: str, victims: list[int], granularity: int = GRANULARITY) -> dict:
-        """The summary of a search on four ranks, of which some are killed while it goes on."""
+        """The summary of a search on four ranks, of which some are killed while it runs."""
         experiment = self.experiment(tree, granularity=granularity)
         job = self.until_launcher_bears_it(experiment, lambda: self.killed(experiment, victims))
 
         summary = self.expect_complete(tree, job)
-        # On a machine that is busy a healthy rank may be late and count as lost too; the answer is exact all the same.
+        # On a machine that is busy a healthy rank may be late and count as lost too; the answer is still exact.
         self.assertGreaterEqual(summary["lost_ranks"], len(victims), job.describe())
         return summary
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Signals: TERM and INT stop a run so that it can go on, USR1 writes a checkpoint, KILL costs what came after the last one."""
+"""Signals: TERM and INT stop a run so that it can be resumed, USR1 writes a checkpoint, KILL costs what came after the last one."""
 
 import signal
 import sys
@@ -26,7 +26,7 @@ class Stop(Case):
             job.wait()
 
             nodes = self.expect_stopped("signal", context=job.describe())["nodes"]
-            self.assertGreater(nodes, done, "a resume goes on from where it was")
+            self.assertGreater(nodes, done, "a resume continues from where it was")
             done = nodes
         self.assertLess(done, harness.PUBLISHED[tree].nodes)
 
@@ -110,7 +110,7 @@ class KilledRun(Stamped):
         left = self.expect_stopped("interrupted")
         self.assertGreater(left["nodes"], 0)
         self.assertLess(left["nodes"], harness.PUBLISHED[tree].nodes)
-        self.assertIn("the same command goes on", self.espalier("show", "run").stdout)
+        self.assertIn("the same command resumes", self.espalier("show", "run").stdout)
         return left
 
     def test_kill_9_of_everything_after_periodic_checkpoints(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ranks that die while MPI starts or ends: nobody waits for them for ever. A run ends exact, or every rank that is left says why it
+"""Ranks that die while MPI starts or ends: nobody waits for them forever. A run ends exact, or every rank that is left says why it
 ends with code 1, and the same command again is exact.
 
 ESPALIER_TEST_STARTS is how often a rank is killed at a random moment of the start (4), ESPALIER_TEST_SEED where the draws begin,
@@ -121,7 +121,7 @@ class DiesInMpi(Start):
 
 class NeverComes(Start):
     def ranks_without_a_mate(self, *arguments, env: dict | None = None) -> Job:
-        """One of three processes is no rank at all: the others wait for it inside MPI. It ignores the signal by which hydra tells of dead
+        """One of three processes is not a rank at all: the others wait for it inside MPI. It ignores the signal by which hydra tells of dead
         ranks: it would be one more death at the same moment, and hydra does not survive several (see Job.was_given_up)."""
         return self.start(*harness.launcher(3, isolated=True)[:-2], "-n", 2, ESPALIER, "search", self.experiment("T1"), *arguments,
                           ":", "-n", 1, "sh", "-c", "trap '' USR1; exec sleep 60", env=env)

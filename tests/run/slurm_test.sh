@@ -7,7 +7,7 @@ set -euo pipefail
 espalier=$(realpath "$1")
 source=$(realpath "$2")
 readonly nodes=4130071 leaves=3305118 depth=10      # UTS T1, as published
-readonly seconds_a_job=8 wanted_seconds=26          # of the whole search on this machine
+readonly seconds_per_job=8 wanted_seconds=26        # of the whole search on this machine
 
 work=$(mktemp -d)
 chmod 755 "$work"                   # munge wants its socket to be reachable
@@ -121,7 +121,7 @@ taken=$("$espalier" search t1.yaml --json --set "problem.granularity=$probe" --s
 granularity=$(awk -v g=$probe -v s="$taken" -v w=$wanted_seconds 'BEGIN { print int(g * w / (s < 0.05 ? 0.05 : s)) + 1 }')
 echo "slurm_test: granularity $granularity, because $probe took $taken s"
 
-job=$(RUN=$work/run ESPALIER=$espalier MAX_TIME=$seconds_a_job MARGIN=20 FLAGS="--set problem.granularity=$granularity" \
+job=$(RUN=$work/run ESPALIER=$espalier MAX_TIME=$seconds_per_job MARGIN=20 FLAGS="--set problem.granularity=$granularity" \
       sbatch --parsable --nodes=1 --ntasks-per-node=2 --cpus-per-task=1 --time=3 --output="$work/job.log" \
       "$source/run/slurm.sh" t1.yaml)
 

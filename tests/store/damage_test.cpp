@@ -171,7 +171,7 @@ TEST(DamageLarge, of_trace_shards_of_killed_writers_is_never_silent) { expect_op
 TEST(DamageLarge, of_logs_of_killed_writers_is_never_silent) { expect_open_shard_is_safe(5000, "shard.h5.log"); }
 TEST(DamageLarge, of_emitted_records_is_never_silent) { expect_emits_are_safe(5000); }
 
-/// With checksums of its pages that fit to what it says now.
+/// With page checksums that match what it says now.
 void reseal_shard(fs::path const& file, std::string content) {
     PageSums sums;
     Pages pages;
@@ -211,7 +211,7 @@ TEST(Damage, of_a_key_under_the_checksum_of_its_page_is_found_by_that_of_its_rec
 
 TEST(Damage, of_a_length_that_ends_one_byte_too_late_is_found) {
     EXPECT_THAT(refusal_of([](auto& text) { ++text[text.find(packed(0x99AABBCCDDEEFF00)) + 16]; }),
-                HasSubstr("lies outside of the stored bytes"));
+                HasSubstr("lies outside the stored bytes"));
 }
 
 } // namespace

@@ -81,7 +81,7 @@ def check_read_hdf(folder):
     try:
         import tables  # noqa: F401
     except ImportError:
-        print("read_run.py: PyTables is not there; pandas.read_hdf is not checked")
+        print("read_run.py: PyTables is not installed; pandas.read_hdf is not checked")
         return
     results = pandas.read_hdf(folder / "run.h5", "results")
     expect("read_hdf costs", list(results["cost"]), [2.5, 1.5])

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-/// For tests that change a file by other means and want it to count as whole again.
+/// For tests that change a file by other means and want it to count as intact again.
 /// Usage: reseal run FILE (without a seal), reseal shard FILE (without a trailer).
 namespace {
 

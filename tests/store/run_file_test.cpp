@@ -237,7 +237,7 @@ TEST(RunFile, a_damaged_one_says_what_can_be_saved) {
 
     EXPECT_THAT(alone, HasSubstr(file.string() + ": its checksum is wrong"));
     EXPECT_THAT(alone, HasSubstr("nothing can be saved: --force"));
-    EXPECT_THAT(beside, HasSubstr("its checkpoint is whole (1000 nodes, 2 results)"));
+    EXPECT_THAT(beside, HasSubstr("its checkpoint is intact (1000 nodes, 2 results)"));
     EXPECT_THAT(beside, HasSubstr("--repair"));
 }
 
@@ -283,7 +283,7 @@ void write_changed(std::filesystem::path const& file, std::function<void(hid_t)>
     write_sealed(file, {reinterpret_cast<char const*>(content.data()), content.size()});
 }
 
-/// Writes this into the offsets of payloads; what is behind the last of them makes their list longer.
+/// Writes this into the offsets of payloads; what follows the last of them makes their list longer.
 void set_offset(hid_t image, std::uint64_t row, std::uint64_t value) {
     auto const offsets = h5::open_dataset(h5::open_group(image, "programs"), "offsets");
     if (row < h5::rows(offsets))
@@ -302,7 +302,7 @@ TEST(RunFile, payloads_that_end_too_late_before_they_begin_or_without_a_result_a
     for (auto const& [row, value] :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{2, payloads + 1}, {1, payloads + 1}, {3, payloads}}) {
         write_changed(file, [&](hid_t image) { set_offset(image, row, value); });
-        EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(file); }), HasSubstr("does not fit to /results"))
+        EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(file); }), HasSubstr("does not match /results"))
             << row;
     }
 }
@@ -355,7 +355,7 @@ TEST(RunFile, a_pipe_is_refused_without_waiting_for_a_writer) {
     ASSERT_EQ(::mkfifo((folder.path() / "run.h5").c_str(), 0666), 0);
 
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(folder.path() / "run.h5"); }),
-                HasSubstr("it is no plain file"));
+                HasSubstr("it is not a plain file"));
 }
 
 TEST(RunFile, is_on_disk_before_it_has_its_name_and_its_name_before_the_write_returns) {

@@ -258,7 +258,7 @@ TEST(RunFolder, a_checkpoint_without_results_is_refused) {
     TemporaryFolder const temporary;
     write_checkpoint(temporary.path(), samples::checkpoint());
 
-    EXPECT_THAT(refusal(temporary.path()), HasSubstr("no run.h5 (its results are lost): its checkpoint is whole"));
+    EXPECT_THAT(refusal(temporary.path()), HasSubstr("no run.h5 (its results are lost): its checkpoint is intact"));
     EXPECT_EQ(refusal(temporary.path(), true), "");
 }
 
@@ -355,7 +355,7 @@ TEST(RunFolder, shards_have_names_that_sort) {
     EXPECT_EQ(emit_shard_name(12, 0), "emit/segment-012/rank-000000.h5");
 }
 
-/// Whoever looks first and makes the file then would be too late for a link that comes in between.
+/// Looking first and making the file afterwards would miss a link that appears in between.
 TEST(Files, no_file_is_made_behind_a_link_that_took_the_place_of_a_part_of_a_run) {
     TemporaryFolder const folder;
     auto const elsewhere = folder.path() / "elsewhere", run = folder.path() / "run";

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// The bytes of a shard below HDF5: pages, their checksums, the log, and what a reader believes of them.
+/// The bytes of a shard below HDF5: pages, their checksums, the log, and how much of them a reader believes.
 namespace espalier::store {
 namespace {
 
@@ -22,7 +22,7 @@ Page page_of(char letter) { return Page(page_bytes, static_cast<std::byte>(lette
 
 std::string text_of(base::Bytes const& bytes) { return {reinterpret_cast<char const*>(bytes.data()), bytes.size()}; }
 
-/// What a reader knows of a shard with this log; the end of its data.
+/// What a reader knows about a shard with this log; the end of its data.
 std::uint64_t end_by_log(std::string const& log) {
     TemporaryFolder const folder;
     auto const file = folder.path() / "shard.h5";
@@ -189,7 +189,7 @@ TEST(TraceShard, a_closed_one_has_no_tail) {
     EXPECT_FALSE(h5::has(open_shard(folder.path() / "shard.h5").file, "tail"));
 }
 
-/// Everything but the write to the log fails: the batch is there all the same, also after the log was replaced.
+/// Everything but the write to the log fails: the batch is still there, also after the log was replaced.
 TEST(TraceShard, a_batch_that_only_the_log_has_is_read) {
     for (std::size_t const batches : {1, 150}) {
         TemporaryFolder const folder;

@@ -268,7 +268,7 @@ TEST(TraceShard, reading_what_is_no_shard_is_an_input_error) {
     EXPECT_THROW((void)read_trace_shard(folder.path() / "none.h5"), base::InputError);
 }
 
-/// Nothing else than whole batches is there, wherever the writer stops. `stop` is how many of its writes reach the
+/// Only complete batches are there, wherever the writer stops. `stop` is how many of its writes reach the
 /// disk.
 void expect_whole_batches(fs::path const& file, int stop, bool is_torn) {
     constexpr std::size_t batch = 1500; // not a divisor of a chunk: some batches fill one, some do not

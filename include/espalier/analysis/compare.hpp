@@ -4,10 +4,10 @@
 
 namespace espalier::analysis {
 
-/// Two runs side by side. Speed is nodes a second, so that runs need not be equally long.
+/// Two runs side by side. Speed is nodes per second, so that runs need not be equally long.
 struct Comparison {
-    double speed = 0;     ///< B's nodes a second over A's
-    double cpu_speed = 0; ///< B's nodes a useful CPU second over A's: steadier on a shared machine
+    double speed = 0;     ///< B's nodes per second over A's
+    double cpu_speed = 0; ///< B's nodes per useful CPU second over A's: steadier on a shared machine
     Table table;          ///< metric, A, B, B / A
     std::vector<std::string> remarks;
 };

@@ -10,7 +10,7 @@
 
 namespace espalier::analysis {
 
-/// A run as `show` and `search --json` tell it.
+/// A run as `show` and `search --json` present it.
 struct RunSummary {
     std::filesystem::path folder;
     store::RunRecord record;
@@ -19,8 +19,8 @@ struct RunSummary {
     double looked_s = 0;              ///< since 1970: when it was read
 };
 
-/// How far a run has come: nodes and seconds that belong together, over all its executions. While it runs, and after it
-/// was killed, its last record of progress knows more than what is committed.
+/// How far a run has got: nodes and seconds that belong together, over all its executions. While it runs, and after it
+/// was killed, its last record of progress knows more than what was committed.
 struct Pace {
     std::uint64_t nodes = 0;
     double seconds = 0;
@@ -39,14 +39,14 @@ struct Pace {
 /// Of a run that has begun and has stored nothing yet; nothing if the folder is anything else. Its record is empty.
 [[nodiscard]] std::optional<RunSummary> load_begun(std::filesystem::path const& folder);
 
-/// `complete`, `running`, `interrupted` (killed without a word), or why it stopped.
+/// `complete`, `running`, `interrupted` (killed without notice), or why it stopped.
 [[nodiscard]] std::string status_word(RunSummary const& summary);
 /// What `show --status` exits with: the run's own code; 85 for a run that is live or was killed.
 [[nodiscard]] int status_code(RunSummary const& summary);
 
 /// Problem-specific numbers are put in by the caller under the problem's name.
 [[nodiscard]] base::Json summary_json(RunSummary const& summary);
-/// `funnel` is the problem's own telling of it, if it has one.
+/// `funnel` is the problem's own account of it, if it has one.
 [[nodiscard]] std::string summary_text(RunSummary const& summary, std::string const& funnel = {});
 
 } // namespace espalier::analysis

@@ -15,11 +15,12 @@ struct Table {
 
 /// `table` (for people), `json`, `csv` or `md`.
 [[nodiscard]] std::string render(Table const& table, std::string const& format);
-/// Only these columns, in this order (names with commas between). Throws InputError that names the unknown one and all
-/// that there are.
+/// Only these columns, in this order (names separated by commas). Throws InputError that names the unknown one and
+/// lists all that exist.
 [[nodiscard]] Table select(Table const& table, std::string const& columns);
 
-/// One row a rank, thread or host, or one an activity; times in seconds a thread, the largest loss first. `top` 0: all.
+/// One row per rank, thread or host, or one per activity; times in seconds per thread, the largest loss first. `top` 0:
+/// all.
 [[nodiscard]] Table table_by(Analysis const& analysis, std::string const& what, std::size_t top);
 
 /// The whole story on a terminal: the run in one line, efficiencies with the time they cost, where the time went, busy

@@ -42,8 +42,9 @@ struct TraceSource {
 /// Takes the events of one shard, their times counted from the start of the run, a batch at a time.
 using BatchVisitor = std::function<void(store::ShardInfo const&, std::span<trace::Event const>)>;
 
-/// All events that touch the window, shard after shard; spans are cut at its borders, and what they hold (useful time,
-/// nodes, prunes) with them in proportion. What goes wrong on the way is added to the remarks, and the rest is read.
+/// All events that touch the window, one shard after another; spans are cut at its borders, and what they hold (useful
+/// time, nodes, prunes) with them in proportion. What goes wrong on the way is added to the remarks, and the rest is
+/// read.
 void visit_events(TraceSource& source, Window const& window, BatchVisitor const& visitor);
 
 } // namespace espalier::analysis

@@ -6,14 +6,14 @@
 
 namespace espalier::base {
 
-/// How an exception ends the program: what is said, and the exit code.
+/// How an exception ends the program: the message and the exit code.
 struct Failure {
     std::string text;
     ExitCode code = ExitCode::failure;
 };
 
-/// Never the raw words of a library: a file system's refusal names the path and what can be done, memory that is not
-/// there is called that.
+/// Never the raw words of a library: a refusal by the file system names the path and the remedy, a failed allocation is
+/// called a lack of memory.
 [[nodiscard]] Failure describe(std::exception const& error);
 
 } // namespace espalier::base

@@ -7,7 +7,7 @@
 
 namespace espalier::base {
 
-/// Content hash with a fixed seed: the same on every rank, in every process, for ever.
+/// Content hash with a fixed seed: the same on every rank and in every process, forever.
 [[nodiscard]] std::uint64_t hash_bytes(std::span<std::byte const> bytes);
 [[nodiscard]] std::uint64_t hash_text(std::string_view text);
 /// Mixes two hashes; not commutative.

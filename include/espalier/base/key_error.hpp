@@ -4,7 +4,7 @@
 
 namespace espalier::base {
 
-/// Bad input whose place is known by key (`problem.program.ops[2]`): who read the text can say the line.
+/// Bad input whose place is known by key (`problem.program.ops[2]`): whoever read the text can name the line.
 class KeyError : public InputError {
 public:
     KeyError(std::string key, std::string const& problem)

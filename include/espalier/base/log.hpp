@@ -20,9 +20,9 @@ struct Options {
 void configure(Options const& options);
 [[nodiscard]] bool is_colored();
 
-/// Shown from `normal` on by rank 0, from `verbose` on by all ranks.
+/// Shown at `normal` and above by rank 0, at `verbose` by all ranks.
 void note(std::string_view message);
-/// Shown from `verbose` on.
+/// Shown at `verbose`.
 void detail(std::string_view message);
 /// Always shown, by any rank.
 void warn(std::string_view message);
@@ -45,7 +45,7 @@ requires(sizeof...(Args) > 0) void error(fmt::format_string<Args...> format, Arg
     error(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 
-/// Writes a line to stderr as it is; used by the progress line so that it and messages do not tear each other.
+/// Writes a line to stderr as it is; used by the progress line so that it and messages do not mix.
 void raw(std::string_view text);
 
 } // namespace espalier::base::log

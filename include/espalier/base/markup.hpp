@@ -5,7 +5,7 @@
 
 namespace espalier::base {
 
-/// Text as content or attribute of HTML and XML. Control characters that XML does not know become U+FFFD.
+/// Text as content or attribute of HTML and XML. Control characters that XML does not allow become U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 } // namespace espalier::base

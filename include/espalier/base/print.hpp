@@ -7,19 +7,19 @@
 #include <string_view>
 #include <utility>
 
-/// All that the commands print: no text from a file reaches a terminal as it is (see printable). Nothing else writes to
-/// stdout, and to stderr only the log.
+/// Everything that the commands print: no text from a file reaches a terminal unfiltered (see printable). Nothing else
+/// writes to stdout, and only the log writes to stderr as well.
 namespace espalier::base {
 
 /// For people, on stdout. Made printable even if stdout is a pipe, as it is below mpiexec.
 void say(std::string_view text);
 /// For programs, on stdout: byte by byte, unless it is a terminal.
 void put(std::string_view data);
-/// As put(). Bytes that are no UTF-8, as names of files may have, become U+FFFD.
+/// As put(). Bytes that are not UTF-8, as in some file names, become U+FFFD.
 void put_json(Json const& json);
-/// A message on stderr, with `espalier: ` before it.
+/// A message on stderr, preceded by `espalier: `.
 void complain(std::string_view text);
-/// A message on stderr that says itself what it is about, as the report on an input file does. Ends its line.
+/// A message on stderr that itself says what it is about, as the report on an input file does. Ends its line.
 void complain_as_is(std::string_view text);
 
 template <class... Args>

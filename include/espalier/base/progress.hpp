@@ -38,7 +38,7 @@ public:
     ProgressLine(ProgressLine const&) = delete;
     ProgressLine& operator=(ProgressLine const&) = delete;
 
-    /// True if it is time for another line, so that the caller need not gather the record in vain.
+    /// True if it is time for another line, so that the caller does not gather the record for nothing.
     [[nodiscard]] bool is_due(std::int64_t now_ns) const;
     void show(ProgressRecord const& record, std::int64_t now_ns);
     /// Removes a redrawn line, so that what follows starts on a clean one.

@@ -12,8 +12,8 @@ namespace espalier::base {
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-/// For a terminal: what could move the cursor, colour, ring or turn the direction of writing is shown as `\x1b` or
-/// `\u202e`, and so are bytes that are no UTF-8. Line ends and tabs stay.
+/// For a terminal: what could move the cursor, set colours, ring the bell or turn the direction of writing is shown as
+/// `\x1b` or `\u202e`, and so are bytes that are not UTF-8. Line ends and tabs stay.
 [[nodiscard]] std::string printable(std::string_view text);
 
 } // namespace espalier::base

@@ -13,8 +13,7 @@
 namespace espalier::config {
 
 /// `T1` or a map of parameters: a shorthand in one word, or the section of a part of `T`, or of all of it, in full. The
-/// scalar writes null for what has no shorthand. A key that an override sets inside a shorthand changes the full form
-/// of it.
+/// scalar writes null for what has no shorthand. A key that an override sets inside a shorthand changes its full form.
 template <class T, class Part, class Projection>
 class WordOrSection {
 public:

@@ -31,7 +31,7 @@ struct Codec {
     Codec(Scalar<T> const& scalar);
 };
 
-/// `'search.threads' = 0 is out of range: say auto or a whole number from 1 to 8`.
+/// `'search.threads' = 0 is out of range: use auto or a whole number from 1 to 8`.
 [[nodiscard]] std::string refusal_text(Value const& value, Problem const& problem, std::string const& expected,
                                        Context const& at);
 /// Reports a value of the wrong form, or one that an override tried to enter.

@@ -34,8 +34,8 @@ struct Override {
 /// Splits `key=value`. Throws InputError.
 [[nodiscard]] Override parse_override(std::string_view text);
 
-/// Asked last, once all keys are good: may refuse by an InputError. A KeyError is shown at the place of its key, or of
-/// the nearest one around it that was written; any other at `problem`.
+/// Called last, once all keys are good: may refuse by an InputError. A KeyError is shown at the place of its key, or of
+/// the nearest written key around it; any other at `problem`.
 using Accept = std::function<void(RunConfig const&)>;
 
 /// Reads experiments about these kinds of problems.
@@ -49,7 +49,7 @@ public:
                                  Accept const& accept = {}) const;
     [[nodiscard]] RunConfig parse(std::string_view text, std::string const& name,
                                   std::vector<Override> const& overrides = {}, Accept const& accept = {}) const;
-    /// What to_yaml() made, also in an earlier version, which took keys that a problem never reads.
+    /// What to_yaml() made, also in an earlier version, which accepted keys that a problem never reads.
     [[nodiscard]] RunConfig parse_stored(std::string_view text) const;
     /// JSON Schema (draft-07) of an experiment file.
     [[nodiscard]] std::string schema_json() const;
@@ -59,15 +59,15 @@ private:
     Section<RunConfig> section_;
 };
 
-/// `cluster.start` alone, for before the ranks can speak to each other. Whatever is wrong is left to load_experiment to
-/// report, and the default is taken.
+/// `cluster.start` alone, which is needed before the ranks can talk to each other. Whatever is wrong is left for
+/// load_experiment to report, and the default is used.
 [[nodiscard]] base::Nanoseconds peek_start(std::filesystem::path const& file, std::vector<Override> const& overrides);
 
 /// The merged experiment, every key written out; reading it gives the same value.
 [[nodiscard]] std::string to_yaml(RunConfig const& config);
 /// Canonical one-line text of the problem section, which decides the answer.
 [[nodiscard]] std::string problem_text(ProblemConfig const& problem);
-/// What of the other sections decides the answer, in one line; empty for a problem that reads nothing of that kind.
+/// The part of the other sections that decides the answer, in one line; empty for a problem that reads none of it.
 [[nodiscard]] std::string identity_text(RunConfig const& config);
 /// As in YAML.
 [[nodiscard]] std::string const& kind_of(ProblemConfig const& problem);

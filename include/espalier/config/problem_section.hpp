@@ -41,7 +41,7 @@ private:
     std::shared_ptr<void const> value_;
 };
 
-/// What everybody may know of a kind of problem.
+/// What everybody may know about a kind of problem.
 struct ProblemTexts {
     std::string name;             ///< `kind` in an experiment
     std::string example;          ///< of the section: `{kind: ..., ...}`
@@ -75,7 +75,7 @@ private:
 /// The key that selects a kind, with one as the example.
 [[nodiscard]] KeyInfo kind_key(std::string const& example);
 
-/// Of a kind whose config is the struct `T`. One object a kind, which lives as long as the program.
+/// Of a kind whose config is the struct `T`. One object per kind, which lives as long as the program.
 template <class T>
 class ProblemSectionOf final : public ProblemSection {
 public:

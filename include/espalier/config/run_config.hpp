@@ -14,11 +14,11 @@ namespace espalier::config {
 using base::Nanoseconds;
 
 struct SearchConfig {
-    std::int32_t threads = 0;      ///< working threads a rank; 0 = `auto`: cores of the rank / ranks on its host
+    std::int32_t threads = 0;      ///< working threads per rank; 0 = `auto`: cores of the rank / ranks on its host
     Nanoseconds max_time{0};       ///< of this execution; 0 = no limit
     std::uint64_t max_nodes = 0;   ///< of this execution; 0 = no limit
     std::uint64_t max_results = 0; ///< of the run; 0 = no limit
-    MemoryLimit memory;            ///< a rank
+    MemoryLimit memory;            ///< per rank
     std::uint64_t seed = 1;
     std::int32_t verify_batch = 64; ///< candidates verified together
     bool best_only = false;         ///< branch and bound on cost: only the cheapest result is kept
@@ -32,7 +32,7 @@ enum class Device { automatic, cpu, cuda };
 struct VerifyConfig {
     std::int32_t tests = 4;     ///< independent random inputs in finite fields
     bool prove = true;          ///< then a formal proof is tried
-    std::int32_t elements = 16; ///< output elements of survivors that are confirmed at full shape, about
+    std::int32_t elements = 16; ///< about how many output elements of survivors are confirmed at full shape
     Device device = Device::automatic;
 
     bool operator==(VerifyConfig const&) const = default;
@@ -46,17 +46,17 @@ struct ClusterConfig {
     Nanoseconds commit{10'000'000'000};
     Nanoseconds lease{10'000'000'000};
     Nanoseconds checkpoint{300'000'000'000};
-    std::int32_t group = 200;           ///< ranks a group master serves
-    Nanoseconds start{300'000'000'000}; ///< for which ranks wait for each other at the start and at the end
+    std::int32_t group = 200;           ///< ranks that a group master serves
+    Nanoseconds start{300'000'000'000}; ///< how long ranks wait for each other at the start and at the end
     std::int32_t static_depth =
-        0; ///< policy static and omp-dynamic; 0 = `auto`: the first depth with 8 subtrees a thread
+        0; ///< policy static and omp-dynamic; 0 = `auto`: the first depth with 8 subtrees per thread
 
     bool operator==(ClusterConfig const&) const = default;
 };
 
 struct TraceConfig {
     bool enabled = true;
-    std::uint64_t limit_bytes = 256ull << 20; ///< a rank, uncompressed
+    std::uint64_t limit_bytes = 256ull << 20; ///< per rank, uncompressed
 
     bool operator==(TraceConfig const&) const = default;
 };

@@ -22,7 +22,7 @@ namespace espalier::config {
 /// Why a scalar is refused. Empty parts are filled in from what the rule expects.
 struct Problem {
     std::string what = {};   ///< e.g. `is out of range`; empty: it is something else altogether
-    std::string remedy = {}; ///< what to say instead
+    std::string remedy = {}; ///< what to use instead
     std::string hint = {};   ///< `; did you mean ...?`
 };
 template <class T>
@@ -46,7 +46,7 @@ struct Range {
 };
 
 [[nodiscard]] std::string range_text(std::string const& low, std::string const& high);
-/// The digits of a whole number; `1e6` counts as one. Nothing if it is none.
+/// The digits of a whole number; `1e6` counts as one. Nothing if it is not one.
 [[nodiscard]] std::optional<std::string> whole_number_digits(Value const& value);
 
 [[nodiscard]] Scalar<bool> flag();
@@ -54,7 +54,7 @@ struct Range {
 [[nodiscard]] Scalar<double> real(Range<double> range);
 [[nodiscard]] Scalar<base::Nanoseconds> duration(Range<base::Nanoseconds> range);
 [[nodiscard]] Scalar<std::uint64_t> size_bytes(Range<std::uint64_t> range);
-/// `1555GB/s`, in bytes a second.
+/// `1555GB/s`, in bytes per second.
 [[nodiscard]] Scalar<std::uint64_t> bandwidth(Range<std::uint64_t> range);
 [[nodiscard]] Scalar<MemoryLimit> memory_limit(Range<double> percent, Range<std::uint64_t> bytes);
 /// The position of the word in the list.
@@ -120,7 +120,7 @@ Scalar<T> or_word(std::string const& word, T const& meaning, Scalar<T> const& ot
     return {fmt::format("{} or {}", word, other.expected), parse, write, schema};
 }
 
-/// The word for nothing: whoever asks decides.
+/// `auto` for nothing: the caller decides.
 template <class T>
 Scalar<std::optional<T>> or_auto(Scalar<T> const& other) {
     auto parse = [other](Value const& value) -> Parsed<std::optional<T>> {

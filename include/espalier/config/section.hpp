@@ -70,7 +70,7 @@ public:
         fields_.back().used_for = std::move(used_for);
         return *this;
     }
-    /// Looks at the whole once all keys are good; reports and returns false.
+    /// Checks the whole once all keys are good; reports what is wrong and returns false.
     Section& check(Check check) {
         checks_.push_back(std::move(check));
         return *this;

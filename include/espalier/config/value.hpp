@@ -51,7 +51,7 @@ struct Entry {
 
 /// For messages: `a list`, `a map`, `'two'`.
 [[nodiscard]] std::string name_of(Value const& value);
-/// One key a line, indented by two; lists in one line.
+/// One key per line, indented by two; lists in one line.
 [[nodiscard]] std::string to_block(Value const& map);
 /// One line: `{kind: uts, granularity: 1}`.
 [[nodiscard]] std::string to_flow(Value const& value);

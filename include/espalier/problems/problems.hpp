@@ -25,7 +25,7 @@ struct Experiment {
 /// Reads it and makes its problem. Throws ConfigError, with places, for what is wrong with either.
 [[nodiscard]] Experiment load(std::filesystem::path const& file, std::vector<config::Override> const& overrides = {});
 
-/// A stored run, as its kind tells it.
+/// A stored run, as its kind presents it.
 [[nodiscard]] std::unique_ptr<StoredResults> open(StoredRun run);
 
 } // namespace espalier::problems

@@ -17,7 +17,7 @@ struct Request {
     std::filesystem::path experiment;
     std::function<std::vector<config::Override>()> overrides; ///< asked on rank 0; may throw InputError
     bool force = false;                                       ///< replace a run that is in the folder
-    bool repair = false;                                      ///< go on from the checkpoint if run.h5 is damaged
+    bool repair = false;                                      ///< resume from the checkpoint if run.h5 is damaged
     bool dry_run = false;
     bool print_config = false;
     bool shows_progress = true;
@@ -25,7 +25,7 @@ struct Request {
     std::string build;        ///< likewise
 };
 
-/// How rank 0 tells what it has to say.
+/// How rank 0 reports.
 struct Voice {
     std::function<void(std::string const&)> print;
     std::function<void(std::filesystem::path const&, store::RunRecord const&)> summary;
@@ -33,7 +33,7 @@ struct Voice {
     std::function<void(std::filesystem::path const&, store::RunRecord const&)> check_keys;
 };
 
-/// What rank 0 found out before the first message, for all ranks. A code other than `go` ends them all.
+/// What rank 0 found before the first message, for all ranks. A code other than `go` ends them all.
 struct StartUp {
     static constexpr int go = -1;
     int exit_code = go;
@@ -70,7 +70,7 @@ private:
     Request const& request_;
     Voice const& voice_;
     cluster::Communicator& comm_;
-    problems::Experiment experiment_;              ///< parsed once a process: on rank 0 from the file
+    problems::Experiment experiment_;              ///< parsed once per process: on rank 0 from the file
     std::unique_ptr<cluster::RunJournal> journal_; ///< only rank 0 has one
     int lost_ranks_ = 0;
 };

@@ -20,7 +20,7 @@ struct EmitExtent {
     bool operator==(EmitExtent const&) const = default;
 };
 
-/// The unfinished work of a run and all that was counted before it: enough to go on on any number of ranks.
+/// The unfinished work of a run and all that was counted before it: enough to continue on any number of ranks.
 struct Checkpoint {
     std::uint64_t identity_hash = 0;
     std::uint64_t number = 0; ///< of the run's checkpoints, from 1: tells which of two is newer
@@ -38,8 +38,8 @@ struct Checkpoint {
 };
 
 /// Writes checkpoint.h5 with a checksum, keeping the previous one as checkpoint.previous.h5. It holds the whole run
-/// record, results and all: a run whose run.h5 is lost goes on from it. Throws SystemError; the last good checkpoint is
-/// then still there.
+/// record, results and all: a run whose run.h5 is lost resumes from it. Throws SystemError; the last good checkpoint is
+/// kept then.
 void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& checkpoint, RunRecord const& record,
                       RunWriter& writer);
 /// The same, once.
@@ -48,17 +48,17 @@ void write_checkpoint(std::filesystem::path const& folder, Checkpoint const& che
 struct LoadedCheckpoint {
     Checkpoint checkpoint;
     RunRecord record;    ///< as it was then
-    std::string warning; ///< says so if checkpoint.h5 was damaged or is not the newest, and another one was taken
+    std::string warning; ///< says so if checkpoint.h5 was damaged or is not the newest, and another one was used
 };
-/// The newest one that is whole. Nothing if the folder has no checkpoint at all. Throws InputError if there are files
-/// and none of them is whole.
+/// The newest intact one. Nothing if the folder has no checkpoint at all. Throws InputError if there are files and none
+/// of them is intact.
 [[nodiscard]] std::optional<LoadedCheckpoint> read_checkpoint(std::filesystem::path const& folder);
 
-/// An execution that was killed could not say what it cost: what it had done by the last checkpoint counts. Does
+/// A killed execution could not record what it cost: what it had done by the last checkpoint counts. Does
 /// nothing if the last execution ended by itself.
 void close_interrupted(RunRecord& record, Checkpoint const& checkpoint);
 
-/// The remedy for a run.h5 that is damaged or gone: what --repair would go on from, or that nothing is left.
+/// The remedy for a run.h5 that is damaged or gone: what --repair would resume from, or that nothing is left.
 [[nodiscard]] std::string what_can_be_saved(std::filesystem::path const& folder);
 
 } // namespace espalier::store

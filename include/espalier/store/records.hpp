@@ -17,7 +17,7 @@ struct RecordListName {
 /// `emit/segment-001/stage-000.h5`, relative to the run folder.
 [[nodiscard]] std::filesystem::path record_list_name(RecordListName name);
 
-/// Writes down which shards hold the records of a stage, whole or not at all. Throws SystemError.
+/// Writes down which shards hold the records of a stage, completely or not at all. Throws SystemError.
 void write_record_list(std::filesystem::path const& folder, RecordListName name, std::vector<EmitExtent> const& shards);
 /// Throws InputError if it is missing or damaged.
 [[nodiscard]] std::vector<EmitExtent> read_record_list(std::filesystem::path const& folder, RecordListName name);

@@ -38,13 +38,13 @@ struct Execution {
     std::string stop_reason;  ///< `running` until it ends
     std::int32_t segment = 0; ///< its traces are in trace/segment-NNN
     std::int32_t ranks = 0;
-    std::int32_t threads = 0; ///< working threads a rank
+    std::int32_t threads = 0; ///< working threads per rank
     std::int32_t lost_ranks = 0;
     double seconds = 0;
     double cpu_seconds = 0;
     std::uint64_t peak_rss_bytes = 0;
     search::PhaseTimes phases;
-    std::uint64_t trace_events = 0; ///< written by all ranks that said so
+    std::uint64_t trace_events = 0; ///< written by all ranks that reported it
     std::uint32_t trace_shards = 0; ///< files that this execution should have left
 };
 
@@ -84,7 +84,7 @@ private:
 /// The same, once.
 void write_run(std::filesystem::path const& file, RunRecord const& record);
 /// Nothing of the file is parsed before its checksum is found to be right. Throws InputError if it is damaged (saying
-/// what can be saved), no run file, or of another major version.
+/// what can be saved), not a run file, or of another major version.
 [[nodiscard]] RunRecord read_run(std::filesystem::path const& file);
 
 } // namespace espalier::store

@@ -20,10 +20,10 @@ public:
     struct Options {
         std::filesystem::path path;
         bool replace = false; ///< --force: an existing run is removed first
-        bool repair = false;  ///< --repair: if run.h5 is damaged or gone, the checkpoint's record takes its place
+        bool repair = false;  ///< --repair: if run.h5 is damaged or missing, the checkpoint's record takes its place
     };
-    /// Creates the folder if need be and locks it. Throws InputError if another process writes it (naming that process
-    /// and host), if it holds something that is not a run, or if a run there has another identity (naming what
+    /// Creates the folder if need be and locks it. Throws InputError if another process is writing it (naming that
+    /// process and host), if it holds something that is not a run, or if a run there has another identity (naming what
     /// differs).
     RunFolder(Options const& options, Identity const& identity);
     ~RunFolder();

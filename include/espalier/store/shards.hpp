@@ -19,15 +19,15 @@ struct ShardInfo {
     std::string host;
     std::int64_t clock_offset_ns = 0;      ///< add to this rank's steady clock to get rank 0's
     std::int64_t wall_minus_steady_ns = 0; ///< of this rank
-    std::int64_t start_ns = 0;             ///< when it began, by its own clock; 0: not said
-    std::int32_t segment = 0;              ///< of the run, so that a shard in a wrong place is found; 0: not said
+    std::int64_t start_ns = 0;             ///< when it began, by its own clock; 0: not recorded
+    std::int32_t segment = 0;              ///< of the run, so that a shard in a wrong place is found; 0: not recorded
 
     bool operator==(ShardInfo const&) const = default;
 };
 
-/// The events of one rank: /events, a plain compound table. A writer that is killed at any time leaves whole batches
+/// The events of one rank: /events, a plain compound table. A writer that is killed at any time leaves complete batches
 /// and nothing else. While it is written, and after a kill, the last 4095 events at most are in /tail, and `<file>.log`
-/// holds the checksums that stand behind the data of a closed one. Used by one thread.
+/// holds the checksums that follow the data of a closed one. Used by one thread.
 class TraceShard {
 public:
     /// Throws SystemError if the file cannot be made.
@@ -54,16 +54,16 @@ private:
 struct OutcomeTime {
     std::string name;
     std::int64_t ns = 0;
-    std::int64_t samples = -1; ///< that were timed; negative: not said
+    std::int64_t samples = -1; ///< that were timed; negative: not recorded
 
     bool operator==(OutcomeTime const&) const = default;
 };
 
-/// Reads a shard batch by batch, in bounded memory. HDF5 gets to see no byte of it whose checksum is wrong, and what is
+/// Reads a shard batch by batch, in bounded memory. HDF5 never sees a byte of it whose checksum is wrong, and what is
 /// out of range is left out and counted. Used by one thread.
 class TraceReader {
 public:
-    /// Throws InputError if the file is missing, damaged, no shard, or of another schema, or says what cannot be.
+    /// Throws InputError if the file is missing, damaged, not a shard, of another schema, or says what cannot be true.
     explicit TraceReader(std::filesystem::path const& file);
     ~TraceReader();
     TraceReader(TraceReader&&) noexcept;
@@ -76,7 +76,7 @@ public:
     /// The next events in the order of writing (each thread's own in the order of time), valid until the next call;
     /// none at the end.
     [[nodiscard]] std::span<trace::Event const> next();
-    /// At the end: says so if it is damaged or some events are out of range, and what was left out.
+    /// At the end: whether it is damaged or some events are out of range, and what was left out.
     [[nodiscard]] std::string const& warning() const { return warning_; }
 
 private:
@@ -94,7 +94,7 @@ struct LoadedTrace {
     std::vector<trace::Event> events;
     std::string warning; ///< says what was left out, and why
 };
-/// Throws InputError if the file is missing or no shard.
+/// Throws InputError if the file is missing or not a shard.
 [[nodiscard]] LoadedTrace read_trace_shard(std::filesystem::path const& file);
 
 /// Records emitted by one rank for the next stage. Appended records count only up to a committed length. Used by one

@@ -50,8 +50,8 @@ public:
 
     /// Null if tracing is off. `thread` as in Event.
     [[nodiscard]] Buffer* buffer(int thread) const;
-    /// Events since the last call. Coarsens when the limit comes near; it is held only if all drains but the last one
-    /// ask for finished events, because an event that was taken cannot be merged any more.
+    /// Events since the last call. Coarsens as the limit comes near; the limit is kept only if all drains but the last
+    /// one ask for finished events, because an event that was taken can no longer be merged.
     [[nodiscard]] std::vector<Event> drain(Drain what = Drain::all);
 
 private:

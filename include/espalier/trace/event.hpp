@@ -37,7 +37,7 @@ struct Event {
     std::uint16_t merged = 1; ///< number of spans in this event
     Kind kind = Kind::chunk;
     std::uint32_t roots =
-        0; ///< chunk: subtrees it took and worked on, each of which could have gone elsewhere; 0: not said
+        0; ///< chunk: subtrees it took and worked on, each of which could have gone elsewhere; 0: not recorded
 };
 
 } // namespace espalier::trace

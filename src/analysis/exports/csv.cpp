@@ -22,7 +22,7 @@ std::string quoted(std::string const& text) {
     return result + '"';
 }
 
-/// One row an event, as it was recorded.
+/// One row per event, as it was recorded.
 class SpanTable {
 public:
     explicit SpanTable(std::filesystem::path const& file) : out_(file) {

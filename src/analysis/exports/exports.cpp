@@ -21,7 +21,7 @@ Written write(TraceSource& source, Window const& window, std::string const& form
     auto const found = std::ranges::find(formats, format);
     if (found == formats.end()) {
         auto const meant = base::near_word(format, {formats.begin(), formats.end()});
-        throw base::InputError("'{}' is no export format{}: choose one of {}", format,
+        throw base::InputError("'{}' is not an export format{}: choose one of {}", format,
                                meant ? fmt::format("; did you mean '{}'?", *meant) : "", fmt::join(formats, ", "));
     }
     return writers[static_cast<std::size_t>(found - formats.begin())](source, window, file);

@@ -8,7 +8,7 @@ namespace {
 using trace::Event;
 using trace::Kind;
 
-/// Unique: a sender's sequence numbers stay below 2^40 (a million messages a second for twelve days).
+/// Unique: a sender's sequence numbers stay below 2^40 (a million messages per second for twelve days).
 constexpr int id_bits = 40;
 
 std::uint64_t arrow_number(int sender, std::uint64_t id) {
@@ -69,7 +69,7 @@ void Timeline::add(store::ShardInfo const& info, std::span<Event const> events) 
             lanes_.emplace_back([this](Step const& step) { visitor_(*info_, step); });
     }
     for (auto const& event : events) {
-        if (event.thread >= lanes_.size()) continue; // a damaged shard: nobody knows such a thread
+        if (event.thread >= lanes_.size()) continue; // a damaged shard: there is no such thread
         lanes_[event.thread].add(event);
         ++events_;
     }

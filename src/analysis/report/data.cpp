@@ -110,7 +110,7 @@ Json rank_row(RankTimes const& rank) {
     return row;
 }
 
-/// A byte a share: 256 ranks x 512 bins x 4 kinds stay below a megabyte.
+/// A byte per share: 256 ranks x 512 bins x 4 kinds stay below a megabyte.
 std::string packed(std::vector<float> const& shares) {
     std::vector<std::uint8_t> bytes(shares.size());
     std::ranges::transform(shares, bytes.begin(), [](float share) {

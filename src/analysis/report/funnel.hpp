@@ -4,7 +4,7 @@
 
 namespace espalier::analysis::report {
 
-/// For a problem that tells nothing: its nodes and what was pruned.
+/// For a problem without a funnel of its own: its nodes and what was pruned.
 [[nodiscard]] search::Funnel plain_funnel(store::RunRecord const& record);
 
 } // namespace espalier::analysis::report

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// Text that can not become markup: programs, host names and command lines are written by others.
+/// Text that cannot become markup: programs, host names and command lines are written by others.
 namespace espalier::analysis::report {
 
 using base::escaped;

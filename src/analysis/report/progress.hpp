@@ -7,11 +7,11 @@
 
 namespace espalier::analysis::report {
 
-/// A point of the curves over time, which goes on over all executions of a run.
+/// A point of the curves over time, which continues over all executions of a run.
 struct ProgressPoint {
     double seconds = 0;
     std::uint64_t nodes = 0;
-    double rate = 0;      ///< nodes a second since the point before
+    double rate = 0;      ///< nodes per second since the point before
     double mean_rate = 0; ///< since the start
     std::uint64_t results = 0;
     std::optional<double> best;

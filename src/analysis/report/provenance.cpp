@@ -42,7 +42,7 @@ constexpr Field fields[]{
     {"stopped by", [](Execution const& e) { return e.stop_reason; }},
     {"trace segment", [](Execution const& e) { return std::to_string(e.segment); }},
     {"ranks", [](Execution const& e) { return std::to_string(e.ranks); }},
-    {"threads a rank", [](Execution const& e) { return std::to_string(e.threads); }},
+    {"threads per rank", [](Execution const& e) { return std::to_string(e.threads); }},
     {"lost ranks", [](Execution const& e) { return std::to_string(e.lost_ranks); }},
     {"time", [](Execution const& e) { return fmt::format("{:.3f} s", e.seconds); }},
     {"CPU time", [](Execution const& e) { return fmt::format("{:.3f} s", e.cpu_seconds); }},
@@ -95,13 +95,12 @@ std::string reproduce_html(Contents const& contents) {
     auto const& first = executions.front();
     auto out = fmt::format("<div class=\"copy\"><pre id=\"command\">{}{}</pre></div>\n", escaped(launcher(first)),
                            escaped(first.command_line));
-    out +=
-        fmt::format("<p class=\"note\">As the first execution was started, with Espalier {} (commit {}) and {} "
-                    "thread{} a rank.{} In the same place it goes on with this run or says that it is finished: "
-                    "<code>--results FOLDER</code> starts afresh. If the experiment file has changed since, take the "
-                    "merged experiment from above.</p>\n",
-                    escaped(first.version), escaped(first.commit), first.threads, first.threads == 1 ? "" : "s",
-                    first.ranks > 1 ? " The launcher is not recorded: put your own for mpiexec." : "");
+    out += fmt::format(
+        "<p class=\"note\">As the first execution was started, with Espalier {} (commit {}) and {} "
+        "thread{} per rank.{} In the same place it resumes this run or says that it is finished: <code>--results "
+        "FOLDER</code> starts afresh. If the experiment file has changed since, use the merged experiment above.</p>\n",
+        escaped(first.version), escaped(first.commit), first.threads, first.threads == 1 ? "" : "s",
+        first.ranks > 1 ? " The launcher is not recorded: put your own in place of mpiexec." : "");
     return out;
 }
 

@@ -83,7 +83,7 @@ std::string drawing_html(Drawing const& drawing) {
     return out + "</figure>\n";
 }
 
-/// A block a line, so that one that is wrapped goes on set in.
+/// One block per line, so that one that is wrapped continues indented.
 std::string lines_html(std::string_view text) {
     std::string out;
     while (!text.empty()) {
@@ -99,8 +99,8 @@ std::string why_empty(Contents const& contents) {
         return "The problem counts the nodes of a tree; there are no results to list.";
     if (!contents.summary.record.results.empty()) return "The results cannot be listed by this version.";
     auto const status = status_word(contents.summary);
-    if (status == "complete") return "Nothing was found; the funnel says where it ended.";
-    return status == "running" ? "Nothing was found so far; the search goes on."
+    if (status == "complete") return "Nothing was found; the funnel shows where the search ended.";
+    return status == "running" ? "Nothing has been found so far; the search continues."
                                : fmt::format("Nothing was found before the search was stopped ({}).", status);
 }
 

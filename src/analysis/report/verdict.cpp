@@ -25,17 +25,17 @@ std::string meaning(std::string const& status) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> meanings{
         {{"complete", "The whole space was searched."},
          {"running", "A process is writing this run now."},
-         {"interrupted", "It was killed; the same command goes on from the last checkpoint."},
-         {"time_limit", "It stopped at its time limit; the same command goes on from the last checkpoint."},
-         {"node_limit", "It stopped at its limit of nodes; the same command goes on from the last checkpoint."},
+         {"interrupted", "It was killed; the same command resumes from the last checkpoint."},
+         {"time_limit", "It stopped at its time limit; the same command resumes from the last checkpoint."},
+         {"node_limit", "It stopped at its limit of nodes; the same command resumes from the last checkpoint."},
          {"result_limit", "It stopped at its limit of results."},
-         {"signal", "It was told to stop; the same command goes on from the last checkpoint."},
-         {"memory_limit", "It stopped at its limit of memory; the same command goes on from the last checkpoint."}}};
+         {"signal", "It was told to stop; the same command resumes from the last checkpoint."},
+         {"memory_limit", "It stopped at its limit of memory; the same command resumes from the last checkpoint."}}};
     auto const found = std::ranges::find(meanings, status, [](auto const& one) { return one.first; });
-    return found == meanings.end() ? "It did not end well." : std::string(found->second);
+    return found == meanings.end() ? "The run failed." : std::string(found->second);
 }
 
-/// What is shown of a run that has not ended by itself, and how old it is.
+/// What is shown of a run that did not end by itself, and how old that is.
 std::string as_of(RunSummary const& summary) {
     auto const* last = last_progress(summary);
     if (last == nullptr) return summary.is_live ? "It has recorded no progress yet. " : "";
@@ -86,7 +86,7 @@ std::string time_tile(RunSummary const& summary) {
 std::string nodes_tile(RunSummary const& summary) {
     auto const pace = pace_of(summary);
     return tile("Nodes", base::grouped(pace.nodes),
-                pace.seconds > 0 ? fmt::format("{} a second", base::human_count(pace.rate())) : "");
+                pace.seconds > 0 ? fmt::format("{} per second", base::human_count(pace.rate())) : "");
 }
 
 std::string efficiency_tile(Efficiency const& e) {
@@ -116,7 +116,7 @@ std::string efficiency_sentence(Contents const& contents) {
     return verdict_text(*contents.trace);
 }
 
-/// A large run may miss thousands: ten are enough to find the others.
+/// A large run may lack thousands: ten are enough to find the others.
 std::string missing_html(std::vector<std::string> const& missing) {
     constexpr std::size_t most = 10;
     if (missing.empty()) return {};

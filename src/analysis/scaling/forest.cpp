@@ -117,7 +117,7 @@ void ForestBuilder::halve() {
             is_open = true;
         }
     }
-    if (kept.size() == measured_.size()) max_chunks_ = 2 * kept.size(); // a thread a chunk: nothing can be joined
+    if (kept.size() == measured_.size()) max_chunks_ = 2 * kept.size(); // one thread per chunk: nothing can be joined
     measured_ = std::move(kept);
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 using search::PackedNodes;
 
-/// Static policies deal eight subtrees a worker. Many samples are as well dealt in fewer and longer ranges, because any
-/// samples are as good as others: above this number a worker gets one range.
+/// Static policies deal eight subtrees per worker. Many samples are as well dealt in fewer and longer ranges, because
+/// any samples are as good as others: above this number a worker gets one range.
 constexpr std::size_t many_parts = std::size_t{1} << 20;
 
 class ReplayAdapter final : public search::AnyProblem {

@@ -18,7 +18,7 @@ namespace {
 
 using cluster::PolicyKind;
 
-constexpr double seconds_a_worker = 2;     ///< with `--work auto`
+constexpr double seconds_per_worker = 2;   ///< with `--work auto`
 constexpr double most_node_seconds = 1024; ///< then, because ranks that wait for work cost the simulation messages
 constexpr int small_system = 2048;         ///< nodes; larger ones are simulated one at a time, because of their memory
 constexpr double much = 0.5, little = 0.1; ///< shares that are worth a remark
@@ -64,7 +64,7 @@ Forest read_forest(TraceSource& source, ScalingOptions const& options, Scaling& 
 }
 
 /// How much longer everything takes on shared cores. A communicating thread that looks for messages takes a part of a
-/// core as well: 0.03 of one was measured (perf/simulate.py's search, 2 and 4 ranks); a rank alone only waits.
+/// core as well: 0.03 of one was measured (perf/simulate.py's search, 2 and 4 ranks); a single rank only waits.
 double slowdown(int nodes, int threads, int shared_cores) {
     constexpr double listening = 0.03;
     auto const wanted = nodes * (threads + (nodes > 1 ? listening : 0));
@@ -122,7 +122,7 @@ Prediction extrapolated(Prediction const& half, Prediction const& whole, double 
     return result;
 }
 
-/// So many seconds of a worker's time are simulated, at most, of a long duration.
+/// Of a long duration at most this many seconds of a worker's time are simulated.
 double simulated_seconds(int nodes) { return std::clamp(16'384.0 / nodes, 2.0, 8.0); }
 
 std::vector<Prediction> simulate_all(std::vector<Task> const& tasks,
@@ -167,7 +167,7 @@ public:
         auto const s = std::min(options_.duration_s, simulated_seconds(nodes));
         return plan(nodes, options_.duration_s > 0 ? work_of(nodes, s) : work_);
     }
-    /// So much work, times the measured one, that all workers have something to do for so long.
+    /// As much work, in multiples of the measured work, as keeps all workers busy for this long.
     [[nodiscard]] double work_of(int nodes, double seconds) const {
         return seconds * static_cast<double>(workers(nodes)) / measured_s_;
     }
@@ -176,7 +176,7 @@ private:
     [[nodiscard]] std::uint64_t workers(int nodes) const {
         return static_cast<std::uint64_t>(nodes) * static_cast<std::uint64_t>(threads_);
     }
-    /// What so many seconds of every worker's time take on the cores that there are.
+    /// How long this many seconds of every worker's time take on the available cores.
     [[nodiscard]] double ideal_s(int nodes, double seconds) const {
         auto const all = static_cast<double>(workers(nodes));
         return options_.shared_cores > 0 ? seconds * all / std::min<double>(options_.shared_cores, all) : seconds;
@@ -218,13 +218,14 @@ void remark_duration(Scaling& scaling) {
     for (auto const& p : scaling.predictions)
         if (p.simulated < p.makespan)
             return scaling.remarks.push_back(
-                fmt::format("of {} the first seconds were simulated (nodes {}: {}), once half of them and once all, "
-                            "which says what every further second costs",
+                fmt::format("of {} only the first seconds were simulated (nodes {}: {}), once half of them and once "
+                            "all, which shows what every further second costs",
                             base::human_duration(scaling.duration_s),
                             base::grouped(static_cast<std::uint64_t>(p.nodes)), base::human_duration(p.simulated)));
 }
 
-/// Handing out and collecting takes the communicating thread of rank 0 some microseconds a message, in a real run too.
+/// Handing out and collecting takes the communicating thread of rank 0 some microseconds per message, in a real run
+/// too.
 void remark_master(Scaling& scaling) {
     constexpr double saturated = 0.8;
     for (auto const& p : scaling.predictions)
@@ -248,7 +249,7 @@ void remark_bounds(Scaling& scaling) {
         return p.policy != PolicyKind::hybrid && 2 * dealt > scaling.subtrees;
     };
     if (std::ranges::any_of(scaling.predictions, is_dealt_out))
-        say("static policies deal 8 subtrees a worker: where that is more than half of the measured chunks, their "
+        say("static policies deal 8 subtrees per worker: where that is more than half of the measured chunks, their "
             "balance looks better than it would be");
     auto const is_bound = std::ranges::any_of(
         scaling.predictions, [&](auto const& p) { return p.nodes > 1 && p.makespan < 2 * scaling.critical_path; });
@@ -266,7 +267,7 @@ namespace {
 double work_for(ScalingOptions const& options, int threads, double measured_s) {
     if (options.work > 0) return options.work;
     auto const nodes = *std::ranges::max_element(options.nodes);
-    auto const wanted = std::min(seconds_a_worker, most_node_seconds / nodes) * nodes * threads;
+    auto const wanted = std::min(seconds_per_worker, most_node_seconds / nodes) * nodes * threads;
     return std::max(1.0, std::ceil(wanted / measured_s));
 }
 

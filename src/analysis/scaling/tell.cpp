@@ -74,7 +74,7 @@ std::vector<Prediction> of_policy(Scaling const& scaling, cluster::PolicyKind po
     return own;
 }
 
-/// How many nodes to take.
+/// How many nodes to use.
 std::string recommendation(Limit const& limit, Scaling const& scaling) {
     auto const own = of_policy(scaling, limit.policy);
     auto const target = fmt::format("{:g} % efficiency", 100 * scaling.target_efficiency);
@@ -85,12 +85,12 @@ std::string recommendation(Limit const& limit, Scaling const& scaling) {
     }
     auto const& chosen = *limit.recommended;
     auto const is_most = chosen.nodes == std::ranges::max(own, {}, &Prediction::nodes).nodes;
-    return fmt::format("take up to {}, the most {}at or above {} ({:.1f} %): {}, {}", nodes_text(chosen.nodes),
+    return fmt::format("use up to {}, the most {}at or above {} ({:.1f} %): {}, {}", nodes_text(chosen.nodes),
                        is_most ? "that were listed, " : "", target, 100 * chosen.efficiency,
                        base::human_duration(chosen.makespan), hours_text(chosen.node_hours()));
 }
 
-/// From where on more are wasted; empty: nowhere.
+/// Where more become wasteful; empty: nowhere.
 std::string bound(Limit const& limit, Scaling const& scaling) {
     std::string text;
     if (of_policy(scaling, limit.policy).size() == 1 && scaling.duration_s <= 0)
@@ -99,7 +99,7 @@ std::string bound(Limit const& limit, Scaling const& scaling) {
     if (limit.nodes && scaling.work == 1)
         text += fmt::format(" (longest chain {})", base::human_duration(scaling.critical_path));
     if (limit.half_nodes)
-        text += fmt::format("{}from {} on less than half of the workers' time is of use", text.empty() ? "" : "; ",
+        text += fmt::format("{}from {} on less than half of the workers' time is useful", text.empty() ? "" : "; ",
                             nodes_text(*limit.half_nodes));
     return text;
 }

@@ -8,7 +8,7 @@
 ///
 /// The schedule W0..W79 is linear over GF(2) in the 16 words of the block. Blocks of siblings differ only in W5, the
 /// index, so the schedule of child i is that of child 0 xor a row that depends on i alone: the rows are a table, and a
-/// family pays for one schedule instead of one a child.
+/// family pays for one schedule instead of one per child.
 namespace espalier::problems::uts {
 
 using Block = std::array<std::uint32_t, 16>;

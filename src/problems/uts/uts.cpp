@@ -36,7 +36,7 @@ Uts::Node Uts::unpack(std::span<std::byte const> bytes) const {
     Node node;
     for (auto& word : node.state) word = reader.get<std::uint32_t>();
     node.depth = reader.get<std::int32_t>();
-    if (node.depth < 0 || reader.left() > 0) throw base::SystemError("packed data is no node of a UTS tree");
+    if (node.depth < 0 || reader.left() > 0) throw base::SystemError("packed data is not a node of a UTS tree");
     node.children = rules_.at(node.depth).children(draw_of(node.state));
     return node;
 }

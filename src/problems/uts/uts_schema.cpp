@@ -58,7 +58,7 @@ bool check_is_finite(TreeParameters const& tree, Value const& map, Context const
     auto const children = tree.q * tree.m;
     if (!has_binomial_part(tree) || children < 1 || is_published(tree)) return true;
     at.error(place_of_first(map, {"q", "m"}),
-             fmt::format("{} has q * m = {} children a node, so the tree is infinite in expectation: say q * m < 1",
+             fmt::format("{} has q * m = {} children per node, so the expected tree is infinite: use q * m < 1",
                          at.name(), children));
     return false;
 }
@@ -87,7 +87,7 @@ Section<TreeParameters> tree_section() {
         .only_if(has_binomial_part, "for binomial and hybrid trees")
         .field({"shift", "share of the depth that is geometric, binomial below"}, &Tree::shift, real({0, 1}))
         .only_if(is_hybrid, "for hybrid trees")
-        .field({"seed", "of the root"}, &Tree::seed, integer<std::int32_t>({0}))
+        .field({"seed", "seed of the root"}, &Tree::seed, integer<std::int32_t>({0}))
         .check(check_is_finite)
         .check(check_exponential);
     return section;

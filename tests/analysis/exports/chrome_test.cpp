@@ -21,7 +21,7 @@ struct Slice {
     bool operator==(Slice const&) const = default;
 };
 
-/// Reads the Trace Event Format as a viewer does: a stack a thread, flows bound to the slice that is open.
+/// Reads the Trace Event Format as a viewer does: one stack per thread, flows bound to the slice that is open.
 struct Viewer {
     explicit Viewer(std::filesystem::path const& file) {
         auto const json = Json::parse(store::read_text(file));
@@ -46,7 +46,7 @@ struct Viewer {
             open.push_back(slices[track].size());
             slices[track].push_back({event.at("name"), time, time, static_cast<int>(open.size()) - 1});
         } else if (open.empty()) {
-            fault = "a step outside of any slice";
+            fault = "a step outside any slice";
         } else if (phase == "E") {
             slices[track][open.back()].to = time;
             open.pop_back();

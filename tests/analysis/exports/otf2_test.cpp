@@ -35,7 +35,7 @@ class Otf2Print : public Otf2 {
 protected:
     void SetUp() override {
         Otf2::SetUp();
-        if (!has_tool("otf2-print")) GTEST_SKIP() << "otf2-print is not there: install otf2-tools";
+        if (!has_tool("otf2-print")) GTEST_SKIP() << "otf2-print is missing: install otf2-tools";
     }
     std::vector<std::string> printed(Written const& written, std::string const& options) {
         auto const ran = run_tool("otf2-print " + options + " '" + written.open.string() + "'");

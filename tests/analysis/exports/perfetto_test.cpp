@@ -55,7 +55,7 @@ Json decode(std::filesystem::path const& file) {
 class Perfetto : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!has_tool("protoc")) GTEST_SKIP() << "protoc is not there: install protobuf-compiler";
+        if (!has_tool("protoc")) GTEST_SKIP() << "protoc is missing: install protobuf-compiler";
     }
     Json exported(Window const& window = {}) {
         auto source = make_run(folder_.path() / "run", duo());

@@ -20,7 +20,7 @@ using trace::Kind;
 /// The start of the run on rank 0's clock.
 inline constexpr std::int64_t origin_ns = 1'000'000;
 
-/// One rank; its events are told in nanoseconds since the start of the run.
+/// One rank; its events are given in nanoseconds since the start of the run.
 struct Rank {
     std::string host;
     std::int64_t clock_offset_ns = 0;

@@ -57,7 +57,7 @@ inline RunSummary summary() {
     return summary;
 }
 
-/// `ranks` ranks of two threads for 10 s. Rank r is useful 9 s - r / 10 a thread, at least 5 s.
+/// `ranks` ranks of two threads for 10 s. Rank r is useful 9 s - r / 10 per thread, at least 5 s.
 inline Analysis trace(int ranks, std::size_t bins = 512) {
     Analysis a{.runtime = 10, .segment = 1, .events = 1234, .nodes = 4130071};
     for (int r = 0; r < ranks; ++r) {
@@ -105,7 +105,7 @@ inline Analysis trace(int ranks, std::size_t bins = 512) {
         a.timeline.rows.push_back(std::move(row));
     }
     a.hints = {"2 of 3 ranks wait at the end: a smaller cluster.budget splits the last subtrees sooner."};
-    a.remarks = {"No replay of the messages: serialisation and transfer are not told apart."};
+    a.remarks = {"No replay of the messages: serialisation and transfer cannot be told apart."};
     return a;
 }
 

@@ -60,7 +60,7 @@ TEST_F(Page, a_live_run_is_told_by_its_last_record_and_how_old_it_is) {
 
     auto const verdict = section(page(full()), "verdict");
 
-    for (auto const* text : {"569,000", "57.5 k a second", "9.9 s", "3.0 s old when this page was made",
+    for (auto const* text : {"569,000", "57.5 k per second", "9.9 s", "3.0 s old when this page was made",
                              "the 185 nodes committed by then"})
         EXPECT_THAT(verdict, HasSubstr(text));
 }

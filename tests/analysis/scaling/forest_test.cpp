@@ -202,7 +202,7 @@ RC_GTEST_PROP(Forest, cutting_keeps_every_chunk_and_bounds_the_pieces, ()) {
 }
 
 TEST(Forest, a_cut_leaves_subtrees_as_large_as_they_may_be) {
-    // 1 -> (2 -> 3, 4): with at most 20 the subtree of 2 stays whole
+    // 1 -> (2 -> 3, 4): with at most 20 the subtree of 2 stays in one piece
     auto const forest = built(packed({chunk(1, 0, 10), chunk(2, 1, 10), chunk(3, 2, 10), chunk(4, 1, 10)}));
 
     auto const pieces = cut(forest, 20);

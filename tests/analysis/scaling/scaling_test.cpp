@@ -281,7 +281,7 @@ TEST(Scaling, a_search_that_does_not_scale_is_not_sent_to_more_nodes) {
     auto const limit = to_json(scaling)["limits"][0];
 
     EXPECT_LT(scaling.predictions.back().efficiency, 0.01);
-    EXPECT_NE(text.find("hybrid: take up to 4 nodes, the most at or above 50 % efficiency"), std::string::npos) << text;
+    EXPECT_NE(text.find("hybrid: use up to 4 nodes, the most at or above 50 % efficiency"), std::string::npos) << text;
     EXPECT_NE(text.find(" node-hours"), std::string::npos) << text;
     EXPECT_EQ(limit["recommended_nodes"], 4);
     EXPECT_DOUBLE_EQ(limit["recommended_node_hours"].get<double>(), 4 * scaling.predictions[1].makespan / 3600);
@@ -304,7 +304,7 @@ TEST(Scaling, a_duration_gives_every_number_of_nodes_its_own_work) {
         EXPECT_LT(prediction.simulated, 60); // the rest is extrapolated
     }
     EXPECT_EQ(scaling.limits[0].recommended->nodes, 256);
-    EXPECT_TRUE(says(scaling, "the first seconds were simulated"));
+    EXPECT_TRUE(says(scaling, "only the first seconds were simulated"));
 }
 
 TEST(Scaling, a_short_duration_is_simulated_to_its_end) {
@@ -365,7 +365,7 @@ TEST(Scaling, the_text_has_a_row_for_every_prediction_and_a_sentence_for_every_p
     EXPECT_NE(text.find("50 chunks, 1.0 s of work, longest chain 1.0 s"), std::string::npos) << text;
     EXPECT_NE(text.find("hybrid: beyond 1 node more do not help (longest chain 1.0 s)"), std::string::npos) << text;
     EXPECT_NE(text.find("static:"), std::string::npos);
-    EXPECT_NE(text.find("hybrid: take up to 1 node, the most at or above 80 % efficiency"), std::string::npos) << text;
+    EXPECT_NE(text.find("hybrid: use up to 1 node, the most at or above 80 % efficiency"), std::string::npos) << text;
     // efficiency and master load; target and efficiency of what is recommended; and one remark
     EXPECT_EQ(std::ranges::count(text, '%'), 2 * 2 * 2 + 2 * 2 + 1);
 }

@@ -28,7 +28,7 @@ inline trace::Event chunk(std::uint64_t count, std::uint64_t parent, std::int64_
             .thread = 1};
 }
 
-/// Spans that follow each other without a gap, so that a thread did nothing besides.
+/// Spans that follow each other without a gap, so that a thread did nothing else.
 inline std::vector<trace::Event> packed(std::vector<trace::Event> events) {
     std::int64_t now_ns = 0;
     for (auto& event : events) {

@@ -10,11 +10,11 @@
 /// - `perfetto`: protobuf for ui.perfetto.dev; messages are flows.
 /// - `chrome`: JSON for chrome://tracing, Perfetto, speedscope; messages are flow events.
 /// - `otf2`: a folder for Vampir and others, also `pipit.Trace.from_otf2(FOLDER)`; messages are MpiSend and MpiRecv,
-///   whose tag is the sender's sequence number, so that tools pair them exactly. A folder there is replaced if it is
-///   empty or holds nothing but an OTF2 archive named `traces`, as ours are; anything else is refused.
-/// - `csv`: one row an event, `pandas.read_csv(FILE)`: the exact spans as they were recorded. Beside it FILE with
+///   whose tag is the sender's sequence number, so that tools pair them exactly. An existing folder is replaced if it
+///   is empty or holds nothing but an OTF2 archive named `traces`, as ours are; anything else is refused.
+/// - `csv`: one row per event, `pandas.read_csv(FILE)`: the exact spans as they were recorded. Beside it FILE with
 ///   `.pipit.csv` for its extension: enter and leave rows for `pipit.Trace.from_csv`.
-/// - `folded`: one line a stack with its microseconds, for flamegraph.pl, inferno, speedscope.
+/// - `folded`: one line per stack with its microseconds, for flamegraph.pl, inferno, speedscope.
 ///
 /// What is drawn as a timeline (all but the first table of `csv` and `folded`) nests properly: see Lane.
 namespace espalier::analysis::exports {

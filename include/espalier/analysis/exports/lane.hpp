@@ -22,13 +22,12 @@ struct Step {
 /// begin and one end. Holds a bounded number of events.
 ///
 /// Events come nearly in order and are sorted by their start, the longest first. A merged event is placed only roughly
-/// (it begins with its first span and lasts as long as all together), so spans may overlap that did not in truth:
+/// (it begins with its first span and lasts as long as all together), so spans may overlap that in truth did not:
 /// - A query lies in the chunk or verification that is open, and is cut at its end.
 /// - Else a span within another one is drawn there if both are exact, or if it is of a kind that is never merged
 ///   (messages, commits): those keep their time, and the arrows with them.
 /// - A span that reaches out of an open one begins when that ends: an exact one is cut, a merged one is pushed out
-/// whole,
-///   because only its length is true.
+/// whole, because only its length is true.
 /// - One that comes too late to be sorted in begins where the line has got to, cut or pushed likewise.
 class Lane {
 public:

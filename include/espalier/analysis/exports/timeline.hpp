@@ -21,7 +21,7 @@ namespace espalier::analysis::exports {
 
 inline constexpr std::array<std::string_view, 7> detail_names{"nodes", "prunes",    "depth", "bytes",
                                                               "peer",  "useful_us", "merged"};
-/// What is told about an event besides its time: values by detail_names, none where it says nothing.
+/// What is shown of an event besides its time: values by detail_names, none where they mean nothing.
 using Details = std::array<std::optional<std::uint64_t>, detail_names.size()>;
 [[nodiscard]] Details details(trace::Event const& event);
 
@@ -48,7 +48,7 @@ std::uint64_t visit_steps(TraceSource& source, Window const& window, Timeline::V
 
 /// Which messages are seen at both ends: the other end may lie outside the window, in a lost shard, or after a kill.
 ///
-/// A sender numbers its messages, so a few bits a message are enough, in pages that exist only where there are some.
+/// A sender numbers its messages, so a few bits per message are enough, in pages that exist only where there are some.
 class Messages {
 public:
     /// Reads the trace once; remarks are left to the pass that writes.

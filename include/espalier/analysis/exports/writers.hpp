@@ -2,7 +2,7 @@
 
 #include "espalier/analysis/exports/exports.hpp"
 
-/// One function a format; see write().
+/// One function per format; see write().
 namespace espalier::analysis::exports {
 
 Written write_perfetto(TraceSource& source, Window const& window, std::filesystem::path const& file);

@@ -44,7 +44,7 @@ struct Contents {
     std::string scaling_note;          ///< why there is none
 };
 
-/// One self-contained page: no other file, no network. Text of the run can not become markup or script.
+/// One self-contained page: no other file, no network. Text of the run cannot become markup or script.
 [[nodiscard]] std::string page(Contents const& contents);
 
 } // namespace espalier::analysis::report

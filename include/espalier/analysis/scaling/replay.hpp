@@ -11,7 +11,7 @@ namespace espalier::analysis::scaling {
 struct Replay {
     Forest forest;
     std::uint32_t samples = 0; ///< 0: the forest itself
-    std::uint32_t bundle = 1;  ///< so many samples are one node; more than 1 only if every tree is a single chunk
+    std::uint32_t bundle = 1;  ///< this many samples are one node; more than 1 only if every tree is a single chunk
     std::uint64_t seed = 1;
 
     /// The root that sample i is a copy of.

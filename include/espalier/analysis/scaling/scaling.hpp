@@ -9,18 +9,18 @@
 namespace espalier::analysis::scaling {
 
 struct ScalingOptions {
-    std::vector<int> nodes{1, 16, 256, 4096}; ///< ranks: one a node
+    std::vector<int> nodes{1, 16, 256, 4096}; ///< ranks: one per node
     std::vector<cluster::PolicyKind> policies{cluster::PolicyKind::hybrid};
     cluster::ClusterOptions cluster; ///< as the run had; its policy is not used
-    int threads = 0;                 ///< working threads a node; 0: as the run had
+    int threads = 0;                 ///< working threads per node; 0: as the run had
     std::int64_t latency_ns = 2'000;
-    std::int64_t master_ns = 5'000; ///< of the communicating thread, a message
+    std::int64_t master_ns = 5'000; ///< of the communicating thread, per message
     double ns_per_byte = 1;         ///< of the network
-    double work = 1;                ///< times the measured work, resampled; 0: as much as feeds the nodes
-    /// Instead of that, if above 0: each number of nodes gets as much work as keeps it busy for so many seconds.
+    double work = 1;                ///< times the measured work, resampled; 0: as much as keeps the nodes busy
+    /// Instead of that, if above 0: each number of nodes gets as much work as keeps it busy for this many seconds.
     double duration_s = 0;
     double target_efficiency = 0.8; ///< what the number of nodes that is recommended reaches
-    int shared_cores = 0;           ///< all nodes share so many cores; 0: each has its own
+    int shared_cores = 0;           ///< all nodes share this many cores; 0: each has its own
     std::uint64_t seed = 1;         ///< of the resampling
     Window window;                  ///< only chunks of this part of the run are replayed
 };
@@ -43,10 +43,10 @@ struct Prediction {
     [[nodiscard]] double node_hours() const { return nodes * makespan / 3600; }
 };
 
-/// From which of the listed numbers of nodes on more do not help: the smallest one that no larger one improves on. A
+/// The listed number of nodes from which on more do not help: the smallest one that no larger one improves on. A
 /// larger number improves on a smaller one if, of what it would gain if all scaled ideally, makespan x (1 - nodes /
 /// larger), it gains a tenth or more over the best makespan of all smaller numbers. The work is the same for all of
-/// them, so the rule is the same for measured and for resampled work. For resampled work, which is as large as one
+/// them, so the rule is the same for measured and for resampled work. For resampled work, which can be as large as one
 /// likes, it also matters from which number on most of the workers' time is lost.
 struct Limit {
     cluster::PolicyKind policy{};

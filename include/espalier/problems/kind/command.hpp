@@ -11,9 +11,9 @@
 
 namespace espalier::problems {
 
-/// An option of a command, told to whoever parses command lines.
+/// An option of a command, described for whoever parses command lines.
 struct Option {
-    std::string names; ///< `--size`, `-o,--output`; without dashes: what stands alone
+    std::string names; ///< `--size`, `-o,--output`; without dashes: positional
     std::string help;
     std::string type;                                        ///< `FILE`; empty for a flag
     std::variant<std::string*, std::int64_t*, bool*> target; ///< outlives the command
@@ -23,7 +23,7 @@ struct Option {
     std::vector<std::string> excludes = {};
 };
 
-/// A run folder that was read, with what its kind tells of it.
+/// A run folder that was read, with what its kind says about it.
 class OpenRun {
 public:
     virtual ~OpenRun() = default;

@@ -10,7 +10,7 @@
 
 namespace espalier::problems {
 
-/// A kind of problem: all that the rest of the program knows of it. One object a kind, which lives as long as the
+/// A kind of problem: all that the rest of the program knows about it. One object per kind, which lives as long as the
 /// program; `problems::kinds()` lists them.
 class Kind {
 public:

@@ -12,7 +12,7 @@
 
 namespace espalier::problems {
 
-/// Everything of a stored run that a problem needs to tell it in its own words. What it refers to outlives it.
+/// Everything in a stored run that a problem needs to describe it in its own words. What it refers to outlives it.
 struct StoredRun {
     config::RunConfig const& config;
     search::ProblemInfo const& info;
@@ -37,13 +37,13 @@ struct CostInfo {
     std::optional<double> input = {}; ///< of what the results are compared with
 };
 
-/// A form in which a result, or the whole run, can be had.
+/// A form in which a result, or the whole run, is available.
 struct Format {
     std::string name;
     std::string help;
 };
 
-/// What checking a stored result again says.
+/// The outcome of checking a stored result again.
 struct Recheck {
     std::size_t id = 0;
     std::uint64_t key = 0;
@@ -55,7 +55,7 @@ struct Recheck {
 };
 enum class Scope : std::uint8_t { sampled, every_element };
 
-/// A run, as its kind tells it to people and scripts. All from what is stored; the best result is number 1.
+/// A run, as its kind presents it to people and scripts. All from what is stored; the best result is number 1.
 /// A kind that only counts overrides nothing but summary().
 class StoredResults {
 public:
@@ -66,7 +66,7 @@ public:
 
     /// The kind's own numbers, which go under its name; null: none.
     [[nodiscard]] virtual base::Json summary() const { return nullptr; }
-    /// Empty: nodes and reasons of pruning say it all.
+    /// Empty: nodes and prune reasons say it all.
     [[nodiscard]] virtual search::Funnel funnel() const { return {}; }
     /// What to do if nothing was found, and the like: a sentence below the funnel.
     [[nodiscard]] virtual std::string advice() const { return {}; }
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] virtual CostInfo cost() const { return {}; }
     /// The order in which columns of results() are shown.
     [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
-    /// One flat object a result, the best first; `top` 0: all.
+    /// One flat object per result, the best first; `top` 0: all.
     [[nodiscard]] virtual base::Json results(std::size_t top) const;
     /// What the results are compared with, in the same terms; null: nothing.
     [[nodiscard]] virtual base::Json input() const { return nullptr; }
@@ -90,9 +90,9 @@ public:
         return {.verified = record.verification, .cost_source = cost().source};
     }
 
-    /// Of one result; the first is the default. Empty: results can not be shown one by one.
+    /// Of one result; the first is the default. Empty: results cannot be shown one by one.
     [[nodiscard]] virtual std::vector<Format> formats() const { return {}; }
-    /// One of formats(), of result `id`. Whoever calls has checked both.
+    /// One of formats(), of result `id`. The caller has checked both.
     [[nodiscard]] virtual std::string one(std::size_t id, std::string const& format) const;
 
     /// Every stored result is what its key says: a text that was changed is no longer what was verified. Cheap enough
@@ -100,7 +100,7 @@ public:
     virtual void check_keys() const {}
     /// Every result again, the best first, from what is stored and with fresh randomness.
     virtual void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const;
-    /// What a result that holds is, and how that was found out: `equal to the input (...)`.
+    /// What a result that passes is, and how that was established: `equal to the input (...)`.
     [[nodiscard]] virtual std::string claim(Scope scope) const;
 
     /// The rank of a result by its key, from 1. Nothing if there is none.

@@ -12,7 +12,7 @@ namespace espalier::problems::uts {
 inline constexpr std::int32_t max_children = 100; ///< of every node but a binomial root
 inline constexpr std::uint32_t draws = 1u << 31;  ///< a draw is below
 
-/// The definition of UTS 2.1, in floating-point. Slow: one or two logarithms a call.
+/// The definition of UTS 2.1, in floating-point. Slow: one or two logarithms per call.
 [[nodiscard]] std::int32_t children_by_formula(TreeParameters const& tree, std::int32_t depth, std::uint32_t draw);
 
 /// A number of children that never falls as the draw grows, as thresholds: the same values as the formula at one

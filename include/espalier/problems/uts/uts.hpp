@@ -49,10 +49,10 @@ public:
 
     /// 20 bytes of state, then the depth; the number of children follows from them.
     void pack(Node const& node, base::Bytes& out) const;
-    /// Throws SystemError if the bytes are no node.
+    /// Throws SystemError if the bytes are not a node.
     [[nodiscard]] Node unpack(std::span<std::byte const> bytes) const;
 
-    /// Calls `take` for every child in order of its index. Throws Stopped in the middle if it shall stop.
+    /// Calls `take` for every child in order of its index. Throws Stopped in the middle if it is to stop.
     template <class Take>
     void for_each_child(Node parent, Take&& take,
                         base::StopToken stop = {}) const; // a copy: `take` may move the stack that holds the parent

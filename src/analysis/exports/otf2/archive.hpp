@@ -42,8 +42,8 @@ private:
 
 inline OTF2_FlushType always_flush(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) { return OTF2_FLUSH; }
 
-/// One chunk a buffer: a second one is refused, so that the first is written out. The library itself would keep up to
-/// 128 MiB a thread.
+/// One chunk per buffer: a second one is refused, so that the first is written out. The library itself would keep up to
+/// 128 MiB per thread.
 inline void* one_chunk(void*, OTF2_FileType, OTF2_LocationRef, void** chunk, std::uint64_t bytes) {
     if (*chunk != nullptr) return nullptr;
     return *chunk = std::malloc(bytes);

@@ -10,18 +10,18 @@
 
 namespace espalier::analysis::exports {
 
-/// Throws InputError if something is there that is no OTF2 archive like ours.
+/// Throws InputError if something is there that is not an OTF2 archive like ours.
 inline void check_replaceable(std::filesystem::path const& folder) {
     if (!std::filesystem::exists(std::filesystem::symlink_status(folder))) return;
     auto const refuse = [&](std::string_view why) {
         throw base::InputError("{}: {}, which would be lost: remove it or choose another name", folder.string(), why);
     };
-    if (!std::filesystem::is_directory(folder)) refuse("it is no folder");
+    if (!std::filesystem::is_directory(folder)) refuse("it is not a folder");
     bool has_anchor = false, is_empty = true;
     for (auto const& entry : std::filesystem::directory_iterator(folder)) {
         auto const name = entry.path().filename().string();
         if (name != "traces.otf2" && name != "traces.def" && name != "traces")
-            refuse(fmt::format("the folder holds '{}', no part of an OTF2 archive", name));
+            refuse(fmt::format("the folder holds '{}', which is not part of an OTF2 archive", name));
         has_anchor |= name == "traces.otf2";
         is_empty = false;
     }

@@ -25,7 +25,7 @@ struct Location {
     std::uint64_t records = 0;
 };
 
-/// The event files, one a thread; those of one rank are open at a time.
+/// The event files, one per thread; those of one rank are open at a time.
 class EventFiles {
 public:
     EventFiles(Archive& archive, TraceSource const& source, Messages& messages)

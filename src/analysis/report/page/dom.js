@@ -1,4 +1,4 @@
-// Elements are made from values, never from markup: text of a run can not become part of the page's code.
+// Elements are made from values, never from markup: text of a run cannot become part of the page's code.
 function add(parent, children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined) continue;

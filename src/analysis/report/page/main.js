@@ -18,7 +18,7 @@ function with_trace(id, draw) {
 function redraw_all() { redraws.forEach(draw => draw()); }
 
 function choose_colours(button) {
-  const names = {auto: 'as the system', light: 'light', dark: 'dark'};
+  const names = {auto: 'system', light: 'light', dark: 'dark'};
   const root = document.documentElement;
   const store = {
     get() { try { return localStorage.getItem('espalier-colours'); } catch (error) { return null; } },
@@ -60,7 +60,7 @@ function offer_copies() {
     const button = html('button', {type: 'button'}, 'Copy');
     button.addEventListener('click', async () => {
       const is_done = await copy(block.querySelector('pre'));
-      button.textContent = is_done ? 'Copied' : 'Marked: press Ctrl+C';
+      button.textContent = is_done ? 'Copied' : 'Selected: press Ctrl+C';
       say(button.textContent);
     });
     block.append(button);
@@ -79,7 +79,7 @@ function offer_enlarged() {
   large.addEventListener('click', event => { if (event.target === large) large.close(); });
   for (const image of images) {
     const caption = image.closest('figure').querySelector('figcaption').textContent;
-    const button = html('button', {type: 'button', class: 'picture', title: 'Click or Enter: in large', 'aria-haspopup': 'dialog'});
+    const button = html('button', {type: 'button', class: 'picture', title: 'Click or press Enter to enlarge', 'aria-haspopup': 'dialog'});
     image.replaceWith(button);
     button.append(image);
     button.addEventListener('click', () => {

@@ -11,7 +11,7 @@ function draw_funnel(steps) {
   const length = count => count > 0 ? Math.log(1 + count) / Math.log(1 + most) : 0;
   const kept = steps.filter(one => one.is_kept).map(one => `${one.name} ${text.grouped(one.count)}`).join(', ');
   const picture = svg('svg', {role: 'img', 'aria-label': `Funnel: ${kept}.`});
-  host.append(html('ul', {class: 'legend'}, html('li', {}, html('i', {style: 'background: var(--c0)'}), 'what goes on'),
+  host.append(html('ul', {class: 'legend'}, html('li', {}, html('i', {style: 'background: var(--c0)'}), 'what is kept'),
                    html('li', {}, html('i', {style: 'background: var(--c1)'}), 'what is dropped, and why'), html('li', {}, 'lengths are logarithmic')),
               html('div', {class: 'bars'}, picture));
   redrawn(() => {
@@ -54,7 +54,7 @@ function rate_plot(progress, x) {
   const last = seconds.length - 1;
   const between = seconds.map((time, i) => [time, rate[Math.min(i + 1, last)]]);
   const mean = seconds.map((time, i) => [time, mean_rate[i]]).slice(1);
-  return plot({title: 'Nodes per second', label: `${text.count(mean_rate[last])} nodes a second over the whole run.`, x, y: {name: 'nodes per second', show: text.count, from: 0},
+  return plot({title: 'Nodes per second', label: `${text.count(mean_rate[last])} nodes per second over the whole run.`, x, y: {name: 'nodes per second', show: text.count, from: 0},
                series: [{name: 'mean so far', points: mean}, {name: 'since the point before', points: between, is_step: true, has_dots: false}]});
 }
 function draw_progress(progress, cost) {
@@ -113,17 +113,17 @@ function phases_table(trace) {
     const more = of === 'sample' ? ' (sampled)' : of === 'communicating thread' ? ' (communicating thread)' : name === 'query' ? ' (Z3)' : '';
     return html('span', {'data-level': level, style: `padding-left: ${1.2 * level}rem`}, name, more);
   };
-  return table('Seconds a thread', [{name: 'phase', show: name}, percent_column('of runtime'), seconds_column('min'), seconds_column('mean'), seconds_column('max'), {name: 'longest on'}, {name: 'samples', number: true, show: value => value > 0 ? text.grouped(value) : ''}],
+  return table('Seconds per thread', [{name: 'phase', show: name}, percent_column('of runtime'), seconds_column('min'), seconds_column('mean'), seconds_column('max'), {name: 'longest on'}, {name: 'samples', number: true, show: value => value > 0 ? text.grouped(value) : ''}],
     trace.where.map((one, i) => [i, one.share, one.min, one.mean, one.max, one.max_rank, one.samples]));
 }
 function draw_where(trace) {
   const host = place('where-tables');
   const useful = trace.useful / Math.max(1, trace.threads);
-  host.append(phases_table(trace), html('p', {class: 'note'}, 'What is set in is part of the line above it. Sampled: what became of the nodes is measured on some of them, by the CPU time of the thread, and the measured time is divided in that proportion.',
-    trace.where.some(one => one.of === 'sum') ? ' “expand and query” are the two lines above it together.' : '', ` Of all this ${text.seconds(useful)} a thread were useful: CPU time on nodes.`));
+  host.append(phases_table(trace), html('p', {class: 'note'}, 'An indented line is part of the line above it. Sampled: what became of the nodes is measured on some of them, by the CPU time of the thread, and the measured time is divided in that proportion.',
+    trace.where.some(one => one.of === 'sum') ? ' “expand and query” are the two lines above it together.' : '', ` Of all this ${text.seconds(useful)} per thread were useful: CPU time on nodes.`));
   const columns = [count_column('rank'), {name: 'host'}, count_column('threads'), ...['useful', 'expand', 'query', 'verify', 'wait', 'other', 'sending', 'receiving', 'writing'].map(seconds_column), count_column('chunks'), count_column('nodes')];
   host.append(html('details', {}, html('summary', {}, `All ranks (${text.grouped(trace.ranks.length)})`), trace.left_out_ranks > 0 ? html('p', {class: 'note'}, `${text.plural(trace.left_out_ranks, 'more rank')} left out: espalier trace RUN --by rank --top 0 has all.`) : null,
-                   table('A line a rank', columns, trace.ranks, {is_long: trace.ranks.length > 16})));
+                   table('One line per rank', columns, trace.ranks, {is_long: trace.ranks.length > 16})));
 }
 
 function draw_subtrees(trace) {
@@ -162,7 +162,7 @@ function draw_scaling(scaling, why) {
   const last = of(policies[0])[of(policies[0]).length - 1];
   const target = `${text.significant(100 * scaling.target_efficiency)} % efficiency`;
   const advice = one => (policies.length > 1 ? `${one.policy}: ` : '') + (one.recommended_nodes
-    ? `take up to ${text.plural(one.recommended_nodes, 'node')}, the most at or above ${target}: ${text.seconds(one.recommended_makespan)}, ${text.significant(one.recommended_node_hours)} node-hours.`
+    ? `use up to ${text.plural(one.recommended_nodes, 'node')}, the most at or above ${target}: ${text.seconds(one.recommended_makespan)}, ${text.significant(one.recommended_node_hours)} node-hours.`
     : `no listed number of nodes reaches ${target}.`);
   host.append(plot({title: 'Time', label: `On ${last.nodes} nodes the run would take ${text.seconds(last.makespan)}.`, x, y: {name: 'time', show: text.seconds, log: true}, series: [...series('makespan'), ideal], marks: [...marks, ...floor]}),
               plot({title: 'Efficiency', label: `On ${last.nodes} nodes the efficiency would be ${text.percent(last.efficiency)}.`, x, y: {name: 'efficiency', show: value => `${Math.round(100 * value)} %`, from: 0, to: 1},

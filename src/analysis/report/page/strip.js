@@ -1,4 +1,4 @@
-// Ranks x time on a canvas: one picture with a column a bin is made once, and zooming only copies a part of it.
+// Ranks x time on a canvas: one picture with a column per bin is made once, and zooming only copies a part of it.
 const kinds = ['expand', 'query', 'verify', 'wait', 'other'];
 
 function decoded(base64) { return Uint8Array.from(atob(base64), one => one.charCodeAt(0)); }

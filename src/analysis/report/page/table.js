@@ -4,7 +4,7 @@ function sort_value(row, column) {
   const value = cell.dataset.value !== undefined ? cell.dataset.value : cell.textContent.trim();
   return value === '' ? null : value;
 }
-/** By number if all of the column are numbers, else by text: keys such as 12e5a7 are no numbers. Unknown ones are last. */
+/** By number if all of the column are numbers, else by text: keys such as 12e5a7 are not numbers. Unknown ones come last. */
 function sort_table(made, column, direction) {
   const body = made.tBodies[0];
   const rows = Array.from(body.rows, (row, i) => ({row, i, value: sort_value(row, column)}));
