@@ -83,7 +83,9 @@ class Stage:
 def made(base: str, root: Path, cache: Path) -> Stage:
     """A fresh Debian; the second one is a copy of the first."""
     if not cache.exists():
-        subprocess.run(["debootstrap", "--variant=minbase", SUITES[base], str(cache), mirror()], check=True, stdout=subprocess.DEVNULL)
+        # In namespaces of its own: what it mounts is gone with it, whatever happens.
+        subprocess.run(["unshare", "--mount", "debootstrap", "--variant=minbase", SUITES[base], str(cache), mirror()], check=True,
+                       stdout=subprocess.DEVNULL)
         shutil.copy("/etc/resolv.conf", cache / "etc" / "resolv.conf")
     subprocess.run(["cp", "-a", str(cache), str(root)], check=True)
     return Stage(root)
