@@ -1,5 +1,7 @@
 #pragma once
 
+#include "command_line.hpp"
+
 #include "espalier/base/log.hpp"
 
 #include <optional>
@@ -91,6 +93,10 @@ struct ReportArguments {
     std::size_t top = 5;
 };
 int report_command(ReportArguments const& arguments);
+
+/// The shells that `completion` knows, and the script of one of them.
+[[nodiscard]] std::vector<std::string> shells();
+int completion_command(CommandText const& program, std::string const& shell);
 
 int version_command(bool json);
 /// One line for provenance: compiler, flags and libraries.

@@ -73,7 +73,7 @@ std::vector<PolicyKind> parse_policies(std::string const& text) {
 
 std::int64_t parse_time(std::string_view flag, std::string const& text) {
     auto const time = base::parse_duration(text);
-    if (!time) throw base::InputError("{} {}: no time: write a number with its unit, e.g. {} 2us", flag, text, flag);
+    if (!time) throw base::InputError("{} {}: not a time: write a number with its unit, e.g. {} 2us", flag, text, flag);
     return time->count();
 }
 
@@ -82,15 +82,16 @@ double parse_work(std::string const& text) {
     if (text == "auto") return 0;
     auto const number = parse<double>(std::string_view(text).substr(text.starts_with('x') ? 1 : 0));
     if (!number || !std::isfinite(*number) || *number <= 0)
-        throw base::InputError("--work {}: no factor: write e.g. --work x1000, or --work auto for as much as feeds the "
-                               "largest system",
-                               text);
+        throw base::InputError(
+            "--work {}: not a factor: write e.g. --work x1000, or --work auto for as much as feeds the "
+            "largest system",
+            text);
     return *number;
 }
 
 std::int64_t parse_time(config::Override const& one) {
     auto const time = base::parse_duration(one.value);
-    if (!time) throw base::InputError("{}: no time: write a number with its unit, e.g. {}=2us", one.origin, one.key);
+    if (!time) throw base::InputError("{}: not a time: write a number with its unit, e.g. {}=2us", one.origin, one.key);
     return time->count();
 }
 
@@ -98,7 +99,8 @@ std::int64_t parse_time(config::Override const& one) {
 double parse_bandwidth(std::string const& text) {
     auto const bytes = text.ends_with("/s") ? base::parse_bytes(text.substr(0, text.size() - 2)) : std::nullopt;
     if (!bytes || *bytes == 0)
-        throw base::InputError("--set network.bandwidth={}: no bandwidth: write e.g. network.bandwidth=12GB/s", text);
+        throw base::InputError("--set network.bandwidth={}: not a bandwidth: write e.g. network.bandwidth=12GB/s",
+                               text);
     return 1e9 / static_cast<double>(*bytes);
 }
 

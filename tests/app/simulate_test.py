@@ -101,7 +101,7 @@ class BadInput(SimulateCase):
             with self.subTest(arguments):
                 self.expect_refused(self.espalier("simulate", run, *arguments), word, code=INVALID_INPUT)
         for value, words in (("cluster.bugdet=50ms", ("no key 'cluster.bugdet'", "did you mean 'cluster.budget'?")),
-                             ("problem.tree=T3", ("no key 'problem.tree'", "is measured")), ("network.bandwidth=fast", ("no bandwidth", "12GB/s")),
+                             ("problem.tree=T3", ("no key 'problem.tree'", "is measured")), ("network.bandwidth=fast", ("not a bandwidth", "12GB/s")),
                              ("cluster.budget=soon", ("--set cluster.budget=soon",))):
             with self.subTest(value):
                 self.expect_refused(self.espalier("simulate", run, "--set", value), *words, code=INVALID_INPUT)

@@ -5,7 +5,7 @@
 using namespace espalier;
 
 namespace {
-#include "words.hpp" // the example of README.md
+#include "words.hpp" // the example of src/problems/README.md
 } // namespace
 
 TEST(Readme, its_example_counts_words_without_two_ones_in_a_row) {
