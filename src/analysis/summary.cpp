@@ -285,7 +285,7 @@ Json summary_json(RunSummary const& summary) {
             {"run", summary.folder.string()}};
 }
 
-std::string summary_text(RunSummary const& summary, std::string const& funnel) {
+std::string summary_text(RunSummary const& summary, std::string const& funnel, std::string const& known) {
     auto const& record = summary.record;
     auto const pace = pace_of(summary);
     auto text = fmt::format("{}: {} run, {}\n", summary.folder.string(), record.problem_kind, status_word(summary));
@@ -293,6 +293,7 @@ std::string summary_text(RunSummary const& summary, std::string const& funnel) {
     text += progress_lines(summary);
     text += funnel.empty() ? counters_text(record) + funnel_text(record) : std::string();
     if (!record.info.is_counting) text += line("results", results_count_text(summary));
+    if (!known.empty()) text += line("known", known);
     text += line("time", time_text(summary));
     text += phases_text(record);
     text += executions_text(summary);

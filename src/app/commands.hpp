@@ -36,10 +36,12 @@ struct ShowArguments {
     std::string run;
     bool json = false;
     bool status = false;
-    std::size_t top = 0;  ///< 0: ten in the table, all in JSON
-    std::string program;  ///< rank or key; empty: none
-    bool explain = false; ///< the format was asked for by its own flag
-    std::string format;   ///< empty: the first that the run's kind has
+    std::size_t top = 0;    ///< 0: ten in the table, all in JSON
+    std::string program;    ///< rank or key; empty: none
+    bool explain = false;   ///< the format was asked for by its own flag
+    std::string format;     ///< empty: the first that the run's kind has
+    std::string view;       ///< a view of the run's kind; empty: none
+    std::size_t number = 0; ///< in the view
 };
 int show_command(ShowArguments const& arguments);
 
@@ -50,6 +52,21 @@ struct VerifyArguments {
     std::uint64_t seed = 0; ///< 0: a new one each time
 };
 int verify_command(VerifyArguments const& arguments);
+
+struct EmitArguments {
+    std::string run;
+    std::string program; ///< rank or key
+    std::string target;  ///< empty: the first that the run's kind has
+    std::string output;  ///< a new or empty folder
+};
+int emit_command(EmitArguments const& arguments);
+
+struct MeasureArguments {
+    std::string run;
+    std::int64_t top = 10;
+    bool json = false;
+};
+int measure_command(MeasureArguments const& arguments);
 
 struct TraceArguments {
     std::string run;

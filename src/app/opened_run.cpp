@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 namespace espalier::app {
 namespace {
@@ -35,7 +34,9 @@ OpenedRun::OpenedRun(std::string const& folder) : OpenedRun(analysis::load_summa
 
 OpenedRun::OpenedRun(analysis::RunSummary summary)
     : summary_(std::move(summary)), config_(problems::experiments().parse_stored(summary_.record.config)),
-      results_(problems::open(run())) {}
+      results_(problems::open(run())) {
+    for (auto const& record : summary_.record.results) known_.emplace(record.key, results_->known(record));
+}
 
 problems::StoredRun OpenedRun::run() const {
     auto const& record = summary_.record;
@@ -58,17 +59,17 @@ base::Json OpenedRun::summary_json() const {
 
 base::Json OpenedRun::results_json(std::size_t top) const {
     auto list = results_->results(top);
-    std::map<std::string, search::Known> known;
-    for (auto const& record : summary_.record.results)
-        known.emplace(fmt::format("{:016x}", record.key), results_->known(record));
-    for (auto& result : list) {
-        auto const& of = known.at(result.at("key").get<std::string>());
-        result["verified"] = search::name(of.verified);
-        result["executed"] = search::name(of.executed);
-        result["cost_source"] = search::name(of.cost_source);
-        result["optimality"] = search::name(of.optimality);
-    }
+    for (auto& result : list)
+        result.update(known_json(*number<std::uint64_t>(result.at("key").get<std::string>(), 16)));
     return list;
+}
+
+base::Json OpenedRun::known_json(std::uint64_t key) const {
+    auto const& known = known_.at(key);
+    return {{"verified", search::name(known.verified)},
+            {"executed", search::name(known.executed)},
+            {"cost_source", search::name(known.cost_source)},
+            {"optimality", search::name(known.optimality)}};
 }
 
 std::string OpenedRun::funnel_text() const {
@@ -77,8 +78,14 @@ std::string OpenedRun::funnel_text() const {
     return text;
 }
 
+std::string OpenedRun::known_text() const {
+    std::vector<search::Known> all;
+    for (auto const& [key, known] : known_) all.push_back(known);
+    return problems::known_text(all);
+}
+
 std::string OpenedRun::text(std::size_t top) const {
-    return analysis::summary_text(summary_, funnel_text()) + results_->results_text(top);
+    return analysis::summary_text(summary_, funnel_text(), known_text()) + results_->results_text(top);
 }
 
 std::size_t OpenedRun::find(std::string const& rank_or_key) const {

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include "offered.hpp"
+
 #include "opened_run.hpp"
 
 #include <fmt/ranges.h>
@@ -38,16 +40,8 @@ std::vector<problems::Command> commands_of_kinds() {
     std::vector<problems::Command> all;
     for (auto const* kind : problems::kinds())
         for (auto& command : kind->commands()) all.push_back(std::move(command));
+    for (auto& command : offered_commands()) all.push_back(std::move(command));
     return all;
-}
-
-/// The names of formats that some kind has.
-std::vector<std::string> format_names() {
-    std::vector<std::string> names;
-    for (auto const* kind : problems::kinds())
-        for (auto const& format : kind->formats())
-            if (std::ranges::find(names, format.name) == names.end()) names.push_back(format.name);
-    return names;
 }
 
 // --- commands of every kind ---
@@ -118,11 +112,7 @@ void add_others(CLI::App& app, Arguments& arguments) {
     show->add_option("--program", arguments.show.program, "One program, by its rank or its key")
         ->check(CLI::Validator(rank_or_key, ""))
         ->type_name("RANK|KEY");
-    show->add_option("--format", arguments.show.format,
-                     fmt::format("Format of --program: {}", fmt::join(format_names(), ", ")))
-        ->check(CLI::IsMember(format_names()))
-        ->needs("--program")
-        ->type_name("FORMAT");
+    add_formats_and_views(*show, arguments.show);
     if (auto const kinds = kinds_with(explain_format); !kinds.empty())
         show->add_flag_callback(
                 "--explain",

@@ -61,10 +61,10 @@ void add_results(Contents& contents, OpenedRun const& run, std::size_t drawings)
         contents.drawings.push_back({told.title(contents.results[i]), in(i + 1, "svg"), in(i + 1, "text")});
 }
 
-/// What the page must know of costs and columns.
+/// What the page must know about costs and columns.
 void add_words(Contents& contents, problems::StoredResults const& told) {
     auto const cost = told.cost();
-    contents.cost = {cost.unit, std::string(search::name(cost.source)), cost.about, cost.input};
+    contents.cost = {cost.unit, std::string(search::name(cost.source)), cost.about, cost.input, cost.noise};
     for (auto const& column : told.columns()) contents.columns.push_back({column.key, column.title, column.unit});
     for (auto const* key : {"verified", "executed", "cost_source", "optimality"})
         if (std::ranges::count(contents.columns, key, &analysis::report::ResultColumn::key) == 0)
@@ -80,7 +80,7 @@ void require_execution(ReportArguments const& arguments, store::RunRecord const&
                                arguments.execution, count);
 }
 
-/// The page goes on without a trace and says why there is none.
+/// The page does without a trace and says why there is none.
 std::optional<analysis::Analysis> analysed(ReportArguments const& arguments, config::RunConfig const& config,
                                            std::string& note) {
     try {
@@ -111,10 +111,10 @@ void add_scaling(Contents& contents, ReportArguments const& arguments, config::R
 void write_page(fs::path const& file, std::string const& text) {
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-        throw base::InputError(
-            "{}: is there and is not a plain file (a page replaces only a file): name another with -o", file.string());
+        throw base::InputError("{}: exists and is not a plain file (a page replaces only a file): name another with -o",
+                               file.string());
     auto const temporary = fs::path(fmt::format("{}.{}.tmp", file.string(), ::getpid()));
-    auto* const out = std::fopen(temporary.c_str(), "wbx"); // never through a link that is there
+    auto* const out = std::fopen(temporary.c_str(), "wbx"); // never through an existing link
     auto const is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
     auto const is_closed = out != nullptr && std::fclose(out) == 0;
     if (is_written && is_closed && std::rename(temporary.c_str(), file.c_str()) == 0) return;
@@ -133,6 +133,7 @@ int report_command(ReportArguments const& arguments) {
     Contents contents{.summary = run.summary(), .run = run.summary_json()};
     add_results(contents, run, arguments.top);
     add_words(contents, run.results());
+    contents.known = run.known_text();
     auto const trace = analysed(arguments, run.config(), contents.trace_note);
     contents.trace = trace ? &*trace : nullptr;
     add_scaling(contents, arguments, run.config());

@@ -13,11 +13,18 @@ namespace espalier::app {
 
 namespace {
 
+base::Json to_json(problems::CostInfo const& cost) {
+    base::Json out{{"unit", cost.unit}, {"source", search::name(cost.source)}};
+    if (cost.noise > 0) out["noise"] = cost.noise;
+    return out;
+}
+
 base::Json show_json(OpenedRun const& run, std::size_t top) {
     auto object = run.summary_json();
     auto const& told = run.results();
     if (auto list = run.results_json(top); !list.is_null()) object["results"] = std::move(list);
     if (auto input = told.input(); !input.is_null()) object["input"] = std::move(input);
+    if (auto cost = told.cost(); !cost.unit.empty()) object["cost"] = to_json(cost);
     object.update(told.more());
     return object;
 }
@@ -28,32 +35,58 @@ std::string names_of(std::vector<problems::Format> const& formats) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The format that was asked for, or the first. Throws InputError.
+std::string chosen_format(std::vector<problems::Format> const& formats, ShowArguments const& arguments,
+                          std::string const& of) {
+    if (arguments.format.empty()) return formats.front().name;
+    if (std::ranges::count(formats, arguments.format, &problems::Format::name) == 0)
+        throw base::InputError("--format {}: {} has no such format: use one of {}", arguments.format, of,
+                               names_of(formats));
+    return arguments.format;
+}
+
+/// `--placement 2`, of the kind that has it.
+std::string one_view(OpenedRun const& run, ShowArguments const& arguments) {
+    auto const views = run.kind().offers().views;
+    auto const view = std::ranges::find(views, arguments.view, &problems::View::name);
+    if (view == views.end())
+        throw base::InputError("--{}: {} is a run of kind {}, which has no such view", arguments.view, arguments.run,
+                               run.kind().name());
+    return run.results().view(view->name, arguments.number, chosen_format(view->formats, arguments, "the view"));
+}
+
+std::string whole_run(OpenedRun const& run, ShowArguments const& arguments) {
+    auto const formats = run.kind().offers().run_formats;
+    if (formats.empty())
+        throw base::InputError("--format {}: runs of kind {} have no format of their own: name a program with "
+                               "--program",
+                               arguments.format, run.kind().name());
+    return run.results().whole(chosen_format(formats, arguments, "the whole run"));
+}
+
 std::string one_program(OpenedRun const& run, ShowArguments const& arguments) {
     auto const formats = run.results().formats();
     auto const& kind = run.summary().record.problem_kind;
     if (formats.empty())
         throw base::InputError("{}: its problem is {}, which has no programs to show: name a run of kind {}",
                                arguments.run, kind, kinds_with());
-    auto const format = arguments.format.empty() ? formats.front().name : arguments.format;
-    auto const is_there = std::ranges::count(formats, format, &problems::Format::name) > 0;
-    if (!is_there && arguments.explain)
+    if (arguments.explain && std::ranges::count(formats, explain_format, &problems::Format::name) == 0)
         throw base::InputError("--explain: there are no steps to explain (only programs of kind: {} have them): use "
                                "--format with one of {}",
                                kinds_with(explain_format), names_of(formats));
-    if (!is_there)
-        throw base::InputError("--format {}: kind {} has no such format: use one of {}", format, kind,
-                               names_of(formats));
+    auto const format = chosen_format(formats, arguments, fmt::format("kind {}", kind));
     return run.results().one(run.find(arguments.program), format);
 }
 
 /// Nothing of the stored program is taken on trust: its text is parsed and the program checked again.
-base::Json to_json(problems::Recheck const& check) {
+base::Json to_json(problems::Recheck const& check, base::Json const& known) {
     base::Json out{{"id", check.id},
                    {"key", fmt::format("{:016x}", check.key)},
                    {"holds", check.holds},
                    {"proved", check.is_proved},
                    {"elements", check.elements},
                    {"error_bound", check.error_bound}};
+    out.update(known);
     if (!check.reason.empty()) out["reason"] = check.reason;
     return out;
 }
@@ -64,13 +97,14 @@ std::string to_text(problems::Recheck const& check) {
                        check.is_proved ? ", proved" : "");
 }
 
-/// Nothing is known of the run but whether its process lives.
+/// Nothing is known about the run but whether its process is alive.
 int show_begun(analysis::RunSummary const& summary, ShowArguments const& arguments) {
     auto const word = analysis::status_word(summary);
     auto const text =
         fmt::format("{}: a run has begun here and has stored nothing yet ({}): {}", summary.folder.string(), word,
                     summary.is_live ? "look again in a moment" : "the same command starts it from the beginning");
-    if (!arguments.program.empty()) throw base::InputError("{}", text);
+    if (!arguments.program.empty() || !arguments.view.empty() || !arguments.format.empty())
+        throw base::InputError("{}", text);
     if (arguments.json)
         base::put_json(analysis::summary_json(summary));
     else if (arguments.status)
@@ -94,6 +128,10 @@ int show_command(ShowArguments const& arguments) {
     run.check_keys();
     if (!arguments.program.empty())
         base::put(one_program(run, arguments));
+    else if (!arguments.view.empty())
+        base::put(one_view(run, arguments));
+    else if (!arguments.format.empty())
+        base::put(whole_run(run, arguments));
     else if (arguments.json)
         base::put_json(show_json(run, arguments.top));
     else
@@ -112,7 +150,7 @@ int verify_command(VerifyArguments const& arguments) {
     run.results().recheck(seed, scope, [&](problems::Recheck const& check) {
         wrong += check.holds ? 0 : 1;
         if (arguments.json)
-            list.push_back(to_json(check));
+            list.push_back(to_json(check, run.known_json(check.key)));
         else
             base::say("{}", to_text(check));
     });
@@ -120,8 +158,8 @@ int verify_command(VerifyArguments const& arguments) {
         base::put_json(base::Json{
             {"run", arguments.run}, {"seed", seed}, {"programs", count}, {"wrong", wrong}, {"checks", list}});
     else
-        base::say("{}: {} of {} programs are {}, seed {}\n", arguments.run, count - wrong, count,
-                  run.results().claim(scope), seed);
+        base::say("{}: {} of {} programs are {}, seed {}\n  stored as {}\n", arguments.run, count - wrong, count,
+                  run.results().claim(scope), seed, run.known_text());
     return static_cast<int>(wrong > 0 ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 

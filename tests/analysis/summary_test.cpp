@@ -47,6 +47,11 @@ TEST(Summary, a_live_run_is_told_by_its_last_record_of_progress) {
     EXPECT_THAT(text, HasSubstr("15.0 s so far"));
 }
 
+TEST(Summary, says_what_is_known_of_the_results) {
+    EXPECT_THAT(summary_text(resumed_and_live(), "", "verified: proved; cost: estimated"),
+                HasSubstr("\n  known       verified: proved; cost: estimated\n"));
+}
+
 TEST(Summary, the_rate_is_that_of_all_executions_with_all_their_seconds) {
     auto const summary = resumed_and_live();
 

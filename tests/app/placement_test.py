@@ -65,6 +65,15 @@ class Search(PlacementCase):
 
 
 class Show(PlacementCase):
+    def test_a_key_is_the_same_program_as_its_rank(self):
+        self.finished(self.search(self.yaml()))
+        found = self.show()["results"]
+        costs = [one["predicted_us"] for one in found]
+        self.assertLess(len(set(costs)), len(costs), "some programs cost the same")
+        for one in found[:40]:
+            by_key = self.espalier("show", "run", "--program", one["key"], "--format", "json")
+            self.assertEqual((by_key.json["id"], by_key.json["key"]), (one["id"], one["key"]), by_key.text)
+
     def test_programs_are_shown_explained_drawn_and_verified(self):
         self.finished(self.search(self.yaml()))
         shown = self.espalier("show", "run", "--top", "5").stdout

@@ -110,6 +110,8 @@ std::string results_html(Contents const& contents) {
     if (!contents.results.is_array() || contents.results.empty())
         return fmt::format("<p class=\"empty\">{}</p>\n", why_empty(contents));
     auto out = results_table(contents);
+    if (!contents.known.empty())
+        out += fmt::format("<p class=\"note\">All results: {}.</p>\n", escaped(contents.known));
     if (!contents.cost.about.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escaped(contents.cost.about));
     if (contents.input.is_object() && contents.input.contains("text"))
         out += fmt::format("<details><summary>The input as text</summary><pre>{}</pre></details>\n",

@@ -56,22 +56,30 @@ std::string_view level_of(std::string const& status) {
 std::string results_tile(Contents const& contents) {
     auto const& record = contents.summary.record;
     if (record.info.is_counting) return tile("Results", "none", "the problem counts nodes");
-    auto const proved =
-        std::ranges::count(record.results, search::Verification::proved, &search::ResultRecord::verification);
-    return tile("Results", base::grouped(record.results.size()),
-                proved > 0 ? fmt::format("verified, {} proved", base::grouped(static_cast<std::uint64_t>(proved)))
-                : record.results.empty() ? std::string()
-                                         : std::string("all verified"));
+    std::string more;
+    for (std::size_t i = 0; i < search::verification_names.size(); ++i) {
+        auto const count = static_cast<std::uint64_t>(std::ranges::count(
+            record.results, static_cast<search::Verification>(i), &search::ResultRecord::verification));
+        if (count == 0) continue;
+        more +=
+            fmt::format("{}{} {}", more.empty() ? "verified: " : ", ",
+                        count == record.results.size() ? "all" : base::grouped(count), search::verification_names[i]);
+    }
+    return tile("Results", base::grouped(record.results.size()), more);
+}
+
+std::string source_text(Cost const& cost) {
+    return cost.noise > 0 ? fmt::format("{}, ± {:.2g} %", cost.source, 100 * cost.noise) : cost.source;
 }
 
 std::string best_tile(Contents const& contents) {
     auto const& results = contents.summary.record.results;
     if (results.empty()) return {};
     auto const best = std::ranges::min(results, {}, &search::ResultRecord::cost).cost;
-    auto const& [unit, source, about, input] = contents.cost;
-    std::string more;
-    if (input && best > 0) more = fmt::format("{:.2f}x as fast as the input ({})", *input / best, source);
-    return tile("Best cost", fmt::format("{}{}{}", number_text(best), unit.empty() ? "" : " ", unit), more);
+    auto const& cost = contents.cost;
+    auto more = source_text(cost);
+    if (cost.input && best > 0) more = fmt::format("{:.2f}x as fast as the input ({})", *cost.input / best, more);
+    return tile("Best cost", fmt::format("{}{}{}", number_text(best), cost.unit.empty() ? "" : " ", cost.unit), more);
 }
 
 std::string time_tile(RunSummary const& summary) {

@@ -1,6 +1,7 @@
 #include "espalier/problems/placement/kind.hpp"
 
 #include "command.hpp"
+#include "records.hpp"
 
 #include "espalier/problems/placement/placement.hpp"
 #include "espalier/problems/placement/report.hpp"
@@ -47,6 +48,7 @@ public:
                 {"text", "program"}};
     }
     [[nodiscard]] base::Json results(std::size_t top) const override { return results_json(own(), run().results, top); }
+    [[nodiscard]] std::vector<search::ResultRecord> ranked() const override { return placement::ranked(run().results); }
     [[nodiscard]] base::Json more() const override {
         if (kept() == Kept::quickest) return base::Json::object();
         return {{"placements", placements_json(own(), run().results)}};

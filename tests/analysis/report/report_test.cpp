@@ -39,6 +39,7 @@ TEST_F(Page, lists_the_results_and_the_input_without_a_script) {
     EXPECT_THAT(results, HasSubstr("<td class=\"number\" data-value=\"47.5\">47.5</td>"));
     EXPECT_THAT(results, HasSubstr("<td>input</td>"));
     EXPECT_THAT(results, HasSubstr("estimates for a100"));
+    EXPECT_THAT(results, HasSubstr("All results: verified: 1 random, 1 proved; cost: estimated."));
     EXPECT_EQ(count(results, "<img "), 2u);
 }
 
@@ -92,7 +93,7 @@ TEST_F(Page, hostile_text_stays_text) {
     contents.results[0][hostile] = 1;
     contents.input["text"] = contents.input["hardware"] = hostile;
     contents.drawings = {{hostile, hostile, hostile}};
-    contents.advice = contents.trace_note = contents.scaling_note = hostile;
+    contents.advice = contents.known = contents.trace_note = contents.scaling_note = hostile;
     contents.funnel = {{hostile, 1, true, hostile}};
     contents.cost = {hostile, hostile, hostile, 1};
     contents.columns.push_back({hostile, hostile, hostile});

@@ -154,6 +154,7 @@ inline Contents contents(RunSummary const& summary, Analysis const& analysis) {
             .input = {{"key", "0a"}, {"cost_us", 59.5}, {"hardware", "a100"}, {"text", "program\n  X\n"}},
             .drawings = {{"1: 47.50 us", svg, "one\ntwo\n"}, {"2: 59.50 us", svg, "three\n"}},
             .cost = {"us", "estimated", "Costs are estimates for a100, not measurements.", 59.5},
+            .known = "verified: 1 random, 1 proved; cost: estimated",
             .columns = {{"id", "id", ""}, {"key", "key", ""}, {"cost_us", "cost", "us"}, {"speedup", "speed-up", ""}},
             .funnel = funnel(),
             .advice = "nothing found so far: most of the 32,656 ops ended as 'shape'",

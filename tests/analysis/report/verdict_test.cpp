@@ -17,6 +17,23 @@ TEST_F(Page, threads_without_cores_are_the_verdict_and_nothing_is_called_good) {
     EXPECT_EQ(data(page(full()))["trace"]["verdict"], verdict_text(trace_));
 }
 
+TEST_F(Page, every_word_of_verification_is_counted) {
+    auto& results = summary_.record.results;
+    results.push_back({13, 60, 0, search::Verification::partial, "three\n", {}});
+    results.push_back({14, 61, 0, search::Verification::partial, "four\n", {}});
+    results.push_back({15, 62, 0, search::Verification::counted, "five\n", {}});
+
+    EXPECT_THAT(section(page(full()), "verdict"), HasSubstr("1 counted, 1 random, 1 proved, 2 partial"));
+}
+
+TEST_F(Page, measured_costs_come_with_their_noise) {
+    auto contents = full();
+    contents.cost.source = "measured";
+    contents.cost.noise = 0.015;
+
+    EXPECT_THAT(section(page(contents), "verdict"), HasSubstr("1.25x as fast as the input (measured, ± 1.5 %)"));
+}
+
 TEST_F(Page, hints_say_what_they_would_gain) {
     trace_.hint_gains = {12.5};
 

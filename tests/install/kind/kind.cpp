@@ -6,11 +6,31 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <string_view>
+
 namespace subset_sum {
 namespace {
 
 namespace config = espalier::config;
 namespace problems = espalier::problems;
+
+template <class Word, std::size_t N>
+config::Scalar<Word> word_of(std::array<std::string_view, N> const& names) {
+    std::vector<std::pair<std::string, Word>> rows;
+    for (std::size_t i = 0; i < N; ++i) rows.emplace_back(names[i], static_cast<Word>(i));
+    return config::choice<Word>(rows);
+}
+
+config::Section<search::Known> claims() {
+    using search::Known;
+    config::Section<Known> keys;
+    keys.field({"verified", "how"}, &Known::verified, word_of<search::Verification>(search::verification_names))
+        .field({"executed", "whether"}, &Known::executed, word_of<search::Executed>(search::executed_names))
+        .field({"cost_source", "of sizes"}, &Known::cost_source, word_of<search::CostSource>(search::cost_source_names))
+        .field({"optimality", "how good"}, &Known::optimality, word_of<search::Optimality>(search::optimality_names));
+    return keys;
+}
 
 config::ProblemSectionOf<Config> const& section() {
     static config::ProblemSectionOf<Config> const one = [] {
@@ -18,7 +38,8 @@ config::ProblemSectionOf<Config> const& section() {
         auto const number = config::integer<std::int64_t>({1, 1'000'000});
         keys.field({"numbers", "to choose from, each once", "[3, 4, 5]"}, &Config::numbers,
                    config::list_of<std::int64_t>(number))
-            .field({"target", "their sum", "7"}, &Config::target, number);
+            .field({"target", "their sum", "7"}, &Config::target, number)
+            .field({"claims", "what the results say is known of them"}, &Config::claims, claims().codec());
         return config::ProblemSectionOf<Config>({.name = "subset_sum",
                                                  .example = "{kind: subset_sum, numbers: [3, 4, 5], target: 7}",
                                                  .file = "subsets.yaml",
@@ -42,7 +63,18 @@ public:
         rows.push_back({"found", run().results.size(), true, "with the right sum"});
         return rows;
     }
-    problems::CostInfo cost() const override { return {.unit = "numbers", .about = "Costs are counted."}; }
+    problems::CostInfo cost() const override {
+        auto const source = own().claims.cost_source;
+        return {.unit = "numbers",
+                .source = source,
+                .noise = source == search::CostSource::measured ? 0.02 : 0,
+                .about = "Costs are counted."};
+    }
+    search::Known known(search::ResultRecord const& record) const override {
+        auto known = own().claims;
+        known.verified = record.verification;
+        return known;
+    }
     std::vector<problems::Column> columns() const override {
         return {{"id", "rank"}, {"key", "key"}, {"size", "size", "numbers"}, {"text", "subset"}};
     }
@@ -66,6 +98,25 @@ public:
     }
     std::vector<problems::Format> formats() const override { return {{"text", "the numbers"}}; }
     std::string one(std::size_t id, std::string const&) const override { return ranked()[id - 1].text + "\n"; }
+    std::string whole(std::string const&) const override {
+        std::string text = "size,subset\n";
+        for (auto const& record : ranked()) text += fmt::format("{},{}\n", record.cost, record.text);
+        return text;
+    }
+    std::string view(std::string const&, std::size_t number, std::string const&) const override {
+        std::string text;
+        for (auto const& record : ranked())
+            if (record.cost == static_cast<double>(number)) text += record.text + "\n";
+        if (text.empty()) throw espalier::base::InputError("no subset has {} numbers", number);
+        return text;
+    }
+    std::vector<problems::File> files(std::size_t id, std::string const&) const override {
+        auto const check = fmt::format("print(sum(map(int, open('numbers').read().split())) == {})\n", own().target);
+        return {{"numbers", ranked()[id - 1].text + "\n"}, {"check.py", check}};
+    }
+    problems::Measurement measure(std::size_t id) const override {
+        return {.cost = ranked()[id - 1].cost, .noise = 0.02, .executed = search::Executed::within_tolerance};
+    }
     void recheck(std::uint64_t, problems::Scope,
                  std::function<void(problems::Recheck const&)> const& visit) const override {
         Problem const problem{own()};
@@ -94,6 +145,12 @@ public:
         return std::make_unique<Stored>(std::move(run));
     }
     std::vector<problems::Format> formats() const override { return {{"text", "the numbers"}}; }
+    problems::Offers offers() const override {
+        return {.run_formats = {{"csv", "all subsets"}},
+                .views = {{"size", "The subsets of this many numbers", {{"text", "one per line"}}}},
+                .targets = {{"python", "the numbers and a script that adds them up"}},
+                .can_measure = true};
+    }
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""usage: kind_test.py PROGRAM FOLDER: a kind from outside goes through search, show, verify, report, check and schema.
+"""usage: kind_test.py PROGRAM FOLDER: a kind from outside goes through every command.
 
 The answers are those of a brute force over all subsets, by Python."""
 
@@ -28,6 +28,26 @@ def expect(what: str, found, wanted, more: str = "") -> None:
 def expect_in(what: str, part: str, text: str) -> None:
     if part not in text:
         sys.exit(f"kind_test: {what}: no {part!r} in\n{text}")
+
+
+def expect_known(name: str, words: dict[str, str]) -> None:
+    """All that are told of a run use these words: `show`, `verify`, both with --json, and the page."""
+    (FOLDER / "known.yaml").write_text(EXPERIMENT.replace(f"target: {TARGET}", f"target: {TARGET}, claims: {json.dumps(words)}"))
+    run("search", "known.yaml", "-q", "--results", name)
+    for listed in (json.loads(run("show", name, "--json"))["results"], json.loads(run("verify", name, "--json"))["checks"]):
+        expect(f"what is known, {words}", [{key: one[key] for key in words} for one in listed], len(listed) * [words])
+    nothing = {"executed": "no", "optimality": "none"}
+    titles = {"verified": "verified", "executed": "executed", "cost_source": "cost", "optimality": "optimality"}
+    told = "; ".join(f"{titles[key]}: {word}" for key, word in words.items() if nothing.get(key) != word)
+    run("report", name, "-o", f"{name}.html")
+    page = (FOLDER / f"{name}.html").read_text()
+    for where, text in (("show", run("show", name)), ("verify", run("verify", name)), ("report", page)):
+        expect_in(where, told, text)
+    for word in words.values():
+        expect_in("the page's table", f"<td>{word}</td>", page)
+    noise = json.loads(run("show", name, "--json"))["cost"].get("noise")
+    expect("noise", noise, 0.02 if words["cost_source"] == "measured" else None)
+    expect("noise on the page", "measured, ± 2 %" in page, words["cost_source"] == "measured")
 
 
 def brute_force() -> list[list[int]]:
@@ -59,6 +79,22 @@ page = (FOLDER / run("report", "run", "-o", "page.html").strip()).read_text()
 expect_in("report", "size numbers", page)
 expect_in("report", "Costs are counted.", page)
 
+expect("the whole run", run("show", "run", "--format", "csv"),
+       "size,subset\n" + "".join(f"{one['size']:g},{one['text']}\n" for one in shown["results"]))
+expect("a view", run("show", "run", "--size", "3"), "".join(f"{one['text']}\n" for one in shown["results"] if one["size"] == 3))
+expect_in("a view of nothing", "no subset has 12 numbers", run("show", "run", "--size", "12", code=3))
+run("emit", "run", "--program", shown["results"][1]["key"], "-o", "second")
+expect("what was emitted", (FOLDER / "second/numbers").read_text(), shown["results"][1]["text"] + "\n")
+expect("its own check", subprocess.check_output([sys.executable, "check.py"], cwd=FOLDER / "second", text=True), "True\n")
+expect_in("emit over a user's files", "second: exists and is not an empty folder", run("emit", "run", "-o", "second", code=3))
+measured = json.loads(run("measure", "run", "--top", "2", "--json"))["measured"]
+expect("what was measured", [(one["key"], one["cost"], one["executed"]) for one in measured],
+       [(one["key"], one["size"], "within tolerance") for one in shown["results"][:2]])
+expect_in("measure", "numbers +- 2 %  executed: within tolerance", run("measure", "run"))
+for words in (("counted", "no", "estimated", "none"), ("random", "within tolerance", "simulated", "gap"),
+              ("proved", "wrong", "measured", "optimal"), ("partial", "no", "estimated", "optimal")):
+    expect_known(words[0], dict(zip(("verified", "executed", "cost_source", "optimality"), words)))
+
 expect("kinds of the schema", [kind["properties"]["kind"]["const"] for kind in json.loads(run("schema"))["properties"]["problem"]["oneOf"]],
        ["subset_sum"])
 expect_in("check", "ok (subset_sum)", run("check", "subsets.yaml"))
@@ -66,3 +102,5 @@ expect_in("a key that it never reads", "unread.yaml:3:10: error", run("check", "
 expect_in("what it refuses itself, with the place", "many.yaml:1:38: error", run("check", "many.yaml", code=3))
 expect_in("a kind that is not in the list", "subset_sum", run("check", "other.yaml", code=3))
 expect_in("help", "espalier search subsets.yaml", run("search", "--help"))
+expect_in("help", "The subsets of this many numbers (kind: subset_sum)", run("show", "--help"))
+expect_in("help", "emit ", run("--help"))

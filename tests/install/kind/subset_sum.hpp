@@ -18,6 +18,7 @@ namespace search = espalier::search;
 struct Config {
     std::vector<std::int64_t> numbers; ///< positive
     std::int64_t target = 0;
+    search::Known claims{.verified = search::Verification::proved}; ///< what its results say is known of them
 
     bool operator==(Config const&) const = default;
 };
@@ -26,8 +27,8 @@ struct Problem {
     Config config;
 
     struct Node {
-        std::uint64_t chosen = 0; ///< a bit a number
-        std::int32_t depth = 0;   ///< so many were decided on
+        std::uint64_t chosen = 0; ///< one bit per number
+        std::int32_t depth = 0;   ///< how many were decided on
 
         bool operator==(Node const&) const = default;
     };
@@ -58,7 +59,7 @@ struct Problem {
     }
     search::ResultRecord record(Result const& result) const {
         search::ResultRecord record;
-        record.verification = search::Verification::proved;
+        record.verification = config.claims.verified;
         for (std::size_t i = 0; i < config.numbers.size(); ++i) {
             if ((result.chosen >> i & 1) == 0) continue;
             record.text += (record.text.empty() ? "" : " ") + std::to_string(config.numbers[i]);

@@ -18,6 +18,7 @@ struct Cost {
     std::string source; ///< estimated, simulated or measured
     std::string about;  ///< a sentence
     std::optional<double> input = {};
+    double noise = 0; ///< of measured ones, relative; 0: not known
 };
 
 /// A key of a result, as a column.
@@ -35,6 +36,7 @@ struct Contents {
     base::Json input;   ///< what they are compared with, a flat object with the same keys, or null
     std::vector<Drawing> drawings;
     Cost cost;
+    std::string known;                 ///< of all results, in words
     std::vector<ResultColumn> columns; ///< of results, in this order
     search::Funnel funnel;             ///< empty: nodes and reasons of pruning
     std::string advice;                ///< a sentence below it

@@ -27,6 +27,7 @@ public:
     [[nodiscard]] virtual std::unique_ptr<StoredResults> open(StoredRun run) const = 0;
     /// Formats that a run of this kind may be asked for, for help and completion.
     [[nodiscard]] virtual std::vector<Format> formats() const { return {}; }
+    [[nodiscard]] virtual Offers offers() const { return {}; }
     /// Made anew for each command line.
     [[nodiscard]] virtual std::vector<Command> commands() const { return {}; }
 };

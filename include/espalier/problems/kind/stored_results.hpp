@@ -43,6 +43,35 @@ struct Format {
     std::string help;
 };
 
+/// Something in a run that has numbers of its own, beside the results: `show RUN --placement 2`.
+struct View {
+    std::string name; ///< of its flag, without dashes
+    std::string help;
+    std::vector<Format> formats; ///< the first is the default
+};
+
+/// What runs of a kind can be asked for besides a result in a format; for help and completion as well.
+struct Offers {
+    std::vector<Format> run_formats = {}; ///< of the whole run
+    std::vector<View> views = {};
+    std::vector<Format> targets = {}; ///< of `emit`, the first is the default; empty: a result has no files
+    bool can_measure = false;
+};
+
+/// A file of a result, for `emit`.
+struct File {
+    std::string name; ///< relative to the folder that was asked for
+    std::string text;
+};
+
+/// A result that was measured just now.
+struct Measurement {
+    double cost = 0;  ///< in the unit of CostInfo
+    double noise = 0; ///< relative
+    search::Executed executed = search::Executed::no;
+    std::string reason = {}; ///< why it is wrong
+};
+
 /// The outcome of checking a stored result again.
 struct Recheck {
     std::size_t id = 0;
@@ -94,6 +123,13 @@ public:
     [[nodiscard]] virtual std::vector<Format> formats() const { return {}; }
     /// One of formats(), of result `id`. The caller has checked both.
     [[nodiscard]] virtual std::string one(std::size_t id, std::string const& format) const;
+    /// Of what the kind offers; the caller has checked formats and targets. Throws InputError for a wrong number.
+    [[nodiscard]] virtual std::string whole(std::string const& format) const;
+    [[nodiscard]] virtual std::string view(std::string const& name, std::size_t number,
+                                           std::string const& format) const;
+    [[nodiscard]] virtual std::vector<File> files(std::size_t id, std::string const& target) const;
+    /// Nothing else should run meanwhile.
+    [[nodiscard]] virtual Measurement measure(std::size_t id) const;
 
     /// Every stored result is what its key says: a text that was changed is no longer what was verified. Cheap enough
     /// for every load. Throws InputError that names the result.
@@ -105,8 +141,9 @@ public:
 
     /// The rank of a result by its key, from 1. Nothing if there is none.
     [[nodiscard]] std::optional<std::size_t> find(std::uint64_t key) const;
-    /// The cheapest first; equal costs by key.
-    [[nodiscard]] std::vector<search::ResultRecord> ranked() const;
+    /// The best first: the order of ranks everywhere. The cheapest first, equal costs by key, unless a kind says
+    /// otherwise.
+    [[nodiscard]] virtual std::vector<search::ResultRecord> ranked() const;
 
 protected:
     [[nodiscard]] StoredRun const& run() const { return run_; }
@@ -114,5 +151,9 @@ protected:
 private:
     StoredRun run_;
 };
+
+/// `verified: 24 proved, 2 random; cost: estimated`: how many results have which word; sets in which nothing is known
+/// are left out.
+[[nodiscard]] std::string known_text(std::vector<search::Known> const& results);
 
 } // namespace espalier::problems

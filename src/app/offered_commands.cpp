@@ -1,0 +1,146 @@
+#include "offered.hpp"
+#include "opened_run.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/base/print.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace espalier::app {
+namespace {
+
+namespace fs = std::filesystem;
+using problems::Offers;
+
+std::vector<std::string> names_of(std::vector<problems::Format> const& formats) {
+    std::vector<std::string> names;
+    for (auto const& format : formats) names.push_back(format.name);
+    return names;
+}
+
+std::string target_of(OpenedRun const& run, std::string const& asked) {
+    auto const targets = names_of(run.kind().offers().targets);
+    if (targets.empty())
+        throw base::InputError("{}: results of kind {} have no files", run.summary().folder.string(),
+                               run.kind().name());
+    if (asked.empty()) return targets.front();
+    if (std::ranges::find(targets, asked) == targets.end())
+        throw base::InputError("--target {}: kind {} has no such target: use one of {}", asked, run.kind().name(),
+                               fmt::join(targets, ", "));
+    return asked;
+}
+
+/// Nothing of the user's is overwritten.
+void make_folder(fs::path const& folder) {
+    if (folder.empty()) throw base::InputError("--output is missing: name a new or empty folder");
+    if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder)))
+        throw base::InputError("{}: exists and is not an empty folder: name another one with -o", folder.string());
+    fs::create_directories(folder);
+}
+
+void write(fs::path const& file, std::string const& text) {
+    fs::create_directories(file.parent_path());
+    auto* const out = std::fopen(file.c_str(), "wbx");
+    auto const is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    auto const is_closed = out != nullptr && std::fclose(out) == 0;
+    if (!is_written || !is_closed)
+        throw base::SystemError("{}: cannot be written: {}: name another folder with -o", file.string(),
+                                std::strerror(errno));
+}
+
+base::Json to_json(std::size_t id, std::uint64_t key, problems::Measurement const& measured) {
+    base::Json out{{"id", id},
+                   {"key", fmt::format("{:016x}", key)},
+                   {"cost", measured.cost},
+                   {"noise", measured.noise},
+                   {"executed", search::name(measured.executed)}};
+    if (!measured.reason.empty()) out["reason"] = measured.reason;
+    return out;
+}
+
+std::string to_text(base::Json const& one, std::string const& unit) {
+    auto const reason = one.contains("reason") ? ": " + one["reason"].get<std::string>() : std::string();
+    return fmt::format("{:>6}  {}  {:.6g} {} +- {:.2g} %  executed: {}{}\n", one["id"].get<std::size_t>(),
+                       one["key"].get<std::string>(), one["cost"].get<double>(), unit, 100 * one["noise"].get<double>(),
+                       one["executed"].get<std::string>(), reason);
+}
+
+template <class Has>
+bool is_offered(Has const& has) {
+    return std::ranges::any_of(problems::kinds(), [&](auto const* kind) { return has(kind->offers()); });
+}
+
+problems::Command emit() {
+    auto const to = std::make_shared<EmitArguments>();
+    std::vector<std::string> targets;
+    for (auto const* kind : problems::kinds())
+        for (auto const& name : names_of(kind->offers().targets))
+            if (std::ranges::find(targets, name) == targets.end()) targets.push_back(name);
+    return {.name = "emit",
+            .help = "Write the files of one result into a folder",
+            .examples = "Example:\n  espalier emit runs/mine --program 1 -o folder",
+            .options = {{"run", "Run folder", "RUN", &to->run},
+                        {"--program", "Its rank or its key (1)", "RANK|KEY", &to->program},
+                        {"--target", fmt::format("{}", fmt::join(targets, ", ")), "TARGET", &to->target},
+                        {"-o,--output", "A new or empty folder", "FOLDER", &to->output}},
+            .run = [to](auto const&) { return emit_command(*to); }};
+}
+
+problems::Command measure() {
+    auto const to = std::make_shared<MeasureArguments>();
+    return {.name = "measure",
+            .help = "Measure the best results of a run on this machine",
+            .examples = "Example:\n  espalier measure runs/mine --top 5",
+            .options = {{"run", "Run folder", "RUN", &to->run},
+                        {"--top", "How many of the best (10); 0: all", "N", &to->top, 0, 1'000'000'000},
+                        {"--json", "As JSON", "", &to->json}},
+            .run = [to](auto const&) { return measure_command(*to); }};
+}
+
+} // namespace
+
+std::vector<problems::Command> offered_commands() {
+    std::vector<problems::Command> all;
+    if (is_offered([](Offers const& offers) { return !offers.targets.empty(); })) all.push_back(emit());
+    if (is_offered([](Offers const& offers) { return offers.can_measure; })) all.push_back(measure());
+    return all;
+}
+
+int emit_command(EmitArguments const& arguments) {
+    OpenedRun const run(arguments.run);
+    run.check_keys();
+    auto const id = run.find(arguments.program.empty() ? "1" : arguments.program);
+    auto const files = run.results().files(id, target_of(run, arguments.target));
+    make_folder(arguments.output);
+    for (auto const& file : files) {
+        write(fs::path(arguments.output) / file.name, file.text);
+        base::say("{}\n", (fs::path(arguments.output) / file.name).string());
+    }
+    return 0;
+}
+
+int measure_command(MeasureArguments const& arguments) {
+    OpenedRun const run(arguments.run);
+    run.check_keys();
+    if (!run.kind().offers().can_measure)
+        throw base::InputError("{}: results of kind {} cannot be measured", arguments.run, run.kind().name());
+    auto const unit = run.results().cost().unit;
+    auto list = base::Json::array();
+    bool is_wrong = false;
+    for (auto const& record : run.results().ranked()) {
+        if (arguments.top > 0 && std::cmp_equal(list.size(), arguments.top)) break;
+        auto const measured = run.results().measure(list.size() + 1);
+        is_wrong = is_wrong || measured.executed == search::Executed::wrong;
+        list.push_back(to_json(list.size() + 1, record.key, measured));
+        if (!arguments.json) base::say("{}", to_text(list.back(), unit));
+    }
+    if (arguments.json) base::put_json(base::Json{{"run", arguments.run}, {"unit", unit}, {"measured", list}});
+    return static_cast<int>(is_wrong ? base::ExitCode::verification_failed : base::ExitCode::done);
+}
+
+} // namespace espalier::app

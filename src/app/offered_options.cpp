@@ -1,0 +1,60 @@
+#include "offered.hpp"
+
+#include "espalier/problems/kinds.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace espalier::app {
+namespace {
+
+/// The names of formats that some kind has: of a program, of a view, of the whole run.
+std::vector<std::string> format_names() {
+    std::vector<std::string> names;
+    auto const add = [&](std::vector<problems::Format> const& formats) {
+        for (auto const& format : formats)
+            if (std::ranges::find(names, format.name) == names.end()) names.push_back(format.name);
+    };
+    for (auto const* kind : problems::kinds()) {
+        add(kind->formats());
+        add(kind->offers().run_formats);
+        for (auto const& view : kind->offers().views) add(view.formats);
+    }
+    return names;
+}
+
+bool is_only_of_programs(problems::Kind const* kind) {
+    return kind->offers().run_formats.empty() && kind->offers().views.empty();
+}
+
+/// `--placement N` of a kind that has such views.
+void add_views(CLI::App& show, ShowArguments& arguments) {
+    for (auto const* kind : problems::kinds())
+        for (auto const& view : kind->offers().views)
+            show.add_option_function<std::size_t>(
+                    "--" + view.name,
+                    [&arguments, name = view.name](std::size_t number) {
+                        arguments.view = name;
+                        arguments.number = number;
+                    },
+                    fmt::format("{} (kind: {})", view.help, kind->name()))
+                ->check(CLI::Range(1, 1'000'000'000))
+                ->excludes("--program")
+                ->type_name("N");
+}
+
+} // namespace
+
+void add_formats_and_views(CLI::App& show, ShowArguments& arguments) {
+    auto const is_simple = std::ranges::all_of(problems::kinds(), is_only_of_programs);
+    auto const names = format_names();
+    auto* const format = show.add_option(
+        "--format", arguments.format, fmt::format("{}{}", is_simple ? "Format of --program: " : "Format: ", fmt::join(names, ", ")));
+    format->check(CLI::IsMember(names))->type_name("FORMAT");
+    if (is_simple) format->needs("--program");
+    add_views(show, arguments);
+}
+
+} // namespace espalier::app
