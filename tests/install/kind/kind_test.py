@@ -66,3 +66,6 @@ expect_in("a key that it never reads", "unread.yaml:3:10: error", run("check", "
 expect_in("what it refuses itself, with the place", "many.yaml:1:38: error", run("check", "many.yaml", code=3))
 expect_in("a kind that is not in the list", "subset_sum", run("check", "other.yaml", code=3))
 expect_in("help", "espalier search subsets.yaml", run("search", "--help"))
+expect_in("completion, by the program's own name", "complete -F _subset_sum subset_sum", run("completion", "bash"))
+expect_in("its own formats in the completion", "'show --format') options='' words='' kind=''; words='text'", run("completion", "bash"))
+expect_in("manual page", ".TH SUBSET_SUM 1", run("man"))
