@@ -111,8 +111,8 @@ void add_scaling(Contents& contents, ReportArguments const& arguments, config::R
 void write_page(fs::path const& file, std::string const& text) {
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-        throw base::InputError(
-            "{}: is there and is not a plain file (a page replaces only a file): name another with -o", file.string());
+        throw base::InputError("{}: exists and is not a plain file (a page replaces only a file): name another with -o",
+                               file.string());
     auto const temporary = fs::path(fmt::format("{}.{}.tmp", file.string(), ::getpid()));
     auto* const out = std::fopen(temporary.c_str(), "wbx"); // never through a link that is there
     auto const is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
