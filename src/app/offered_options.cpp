@@ -50,8 +50,9 @@ void add_views(CLI::App& show, ShowArguments& arguments) {
 void add_formats_and_views(CLI::App& show, ShowArguments& arguments) {
     auto const is_simple = std::ranges::all_of(problems::kinds(), is_only_of_programs);
     auto const names = format_names();
-    auto* const format = show.add_option(
-        "--format", arguments.format, fmt::format("{}{}", is_simple ? "Format of --program: " : "Format: ", fmt::join(names, ", ")));
+    auto* const format =
+        show.add_option("--format", arguments.format,
+                        fmt::format("{}{}", is_simple ? "Format of --program: " : "Format: ", fmt::join(names, ", ")));
     format->check(CLI::IsMember(names))->type_name("FORMAT");
     if (is_simple) format->needs("--program");
     add_views(show, arguments);

@@ -1,7 +1,6 @@
 #include "options.hpp"
 
 #include "offered.hpp"
-
 #include "opened_run.hpp"
 
 #include <fmt/ranges.h>

@@ -33,4 +33,10 @@ if grep -rnF -e "$build" -e "$source" -e "$work/first" "$work/prefix/lib" --incl
     echo "install_test: the package names folders of the build" >&2
     exit 1
 fi
+share=$work/prefix/share
+for made in "completion bash:bash-completion/completions/espalier" "completion zsh:zsh/site-functions/_espalier" \
+    "completion fish:fish/vendor_completions.d/espalier.fish" "man:man/man1/espalier.1"; do
+    # shellcheck disable=SC2086
+    "$work/prefix/bin/espalier" ${made%%:*} | cmp - "$share/${made#*:}"
+done
 "$work/prefix/bin/espalier" --version

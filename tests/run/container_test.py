@@ -59,7 +59,7 @@ class Stage:
 
     def run(self, command: str) -> str:
         started = time.monotonic()
-        inside = (f"mount -t proc proc {self.root}/proc && mount --rbind /dev {self.root}/dev && "
+        inside = (f"mount -t proc proc {self.root}/proc && mount --rbind /dev {self.root}/dev && mount --rbind /sys {self.root}/sys && "
                   f"exec chroot {self.root} /bin/sh -c {shlex.quote(f'cd {self.folder} && {command}')}")
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", inside], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment())
@@ -132,7 +132,8 @@ def main() -> None:
         experiment = stage.root / "data" / "t1.yaml"
         experiment.write_text("problem: {kind: uts, tree: T1}\nresults: {path: run}\n")
         print(stage.run("espalier --version"))
-        summary = json.loads(stage.run("mpiexec -n 2 espalier search t1.yaml -q --json --threads 1"))
+        stage.run("mpiexec -n 2 espalier search t1.yaml -q --json --threads 1 > summary.json")
+        summary = json.loads((stage.root / "data" / "summary.json").read_text())
         if summary["nodes"] != T1_NODES:
             sys.exit(f"container_test: {summary['nodes']} nodes, not {T1_NODES}")
         for file in ("bash-completion/completions/espalier", "man/man1/espalier.1"):

@@ -104,3 +104,6 @@ expect_in("a kind that is not in the list", "subset_sum", run("check", "other.ya
 expect_in("help", "espalier search subsets.yaml", run("search", "--help"))
 expect_in("help", "The subsets of this many numbers (kind: subset_sum)", run("show", "--help"))
 expect_in("help", "emit ", run("--help"))
+expect_in("completion, by the program's own name", "complete -F _subset_sum subset_sum", run("completion", "bash"))
+expect_in("its own formats in the completion", "'show --format') options='' words='' kind=''; words='text", run("completion", "bash"))
+expect_in("manual page", ".TH SUBSET_SUM 1", run("man"))
