@@ -25,12 +25,25 @@ CLEAN = {
     "src/app/main.cpp": '#include "espalier/config/b.hpp"\n#include <CLI/CLI.hpp>\nint main() {}\n',
 }
 
-KIND = {"src/problems/words/kind.cpp": "int k;\n", "include/espalier/problems/words/kind.hpp": "#pragma once\n"}
+KIND = {
+    "src/CMakeLists.txt": MODULES + "espalier_module(NAME problems/words USES config)\n",
+    "src/problems/words/kind.cpp": "ProblemSectionOf<WordsConfig> section;\n",
+    "include/espalier/problems/words/kind.hpp": "#pragma once\nstruct WordsConfig {\n  int longest = 1;\n};\n",
+}
+
+
+def function(lines: int) -> str:
+    return "void f() {\n" + "  int a;\n" * (lines - 2) + "}\n"
+
+
+def deep(blocks: int) -> str:
+    return "int f(int a) {\n" + "if (a) {\n" * blocks + "++a;\n" + "}\n" * blocks + "return a;\n}\n"
+
 
 # What is changed in the clean project, and the finding that must then be there: path, line, a part of the message.
 CASES = [
     ({"src/CMakeLists.txt": MODULES.replace("NAME base", "NAME base USES search")}, "src/CMakeLists.txt", 1, "cycle"),
-    ({"src/CMakeLists.txt": MODULES + "espalier_module(NAME x USES nobody)\n"}, "src/CMakeLists.txt", 5, "no module"),
+    ({"src/CMakeLists.txt": MODULES + "espalier_module(NAME x USES nobody)\n"}, "src/CMakeLists.txt", 5, "not a module"),
     ({"src/CMakeLists.txt": "espalier_module(NAME x USES base)\n" + MODULES}, "src/CMakeLists.txt", 1, "not above it"),
     ({"include/espalier/base/a.hpp": '#include "espalier/config/b.hpp"\n'}, "include/espalier/base/a.hpp", 1, "may not include"),
     ({"src/store/d.cpp": '#include "espalier/config/b.hpp"\n'}, "src/store/d.cpp", 1, "no arrow to config"),
@@ -57,6 +70,15 @@ CASES = [
     (KIND | {"src/app/d.cpp": 'auto d = "words";\n'}, "src/app/d.cpp", 1, "knows a kind"),
     (KIND | {"src/app/d.cpp": 'int e;\nusing problems::words::Config;\n'}, "src/app/d.cpp", 2, "knows a kind"),
     (KIND | {"src/app/d.cpp": '#include "espalier/problems/words/kind.hpp"\n'}, "src/app/d.cpp", 1, "knows a kind"),
+    (KIND | {"src/app/d.cpp": 'int e;\nWordsConfig d;\n'}, "src/app/d.cpp", 2, "knows a kind"),
+    (KIND | {"src/problems/words/kind.cpp": "int k;\n"}, "src/problems/words/kind.cpp", 1, "not in its folder"),
+    (KIND | {"include/espalier/problems/words/kind.hpp": "#pragma once\n"}, "src/problems/words/kind.cpp", 1, "not in its folder"),
+    ({"src/config/d.cpp": "ProblemSectionOf<Other> section;\n"}, "src/config/d.cpp", 1, "in its own folder"),
+    ({"src/base/d.cpp": "int e;\n" + function(51)}, "src/base/d.cpp", 2, "a function of 51 lines"),
+    ({"src/base/d.cpp": deep(4)}, "src/base/d.cpp", 1, "blocks 4 deep"),
+    ({f"src/base/d{i}.cpp": function(7) for i in range(30)}, "src", 1, "50% of the functions"),
+    ({f"src/base/d{i}.cpp": function(4 if i < 26 else 16) for i in range(30)}, "src", 1, "90% of the functions"),
+    ({f"src/base/d{i}.cpp": "\n" * 300 for i in range(4)}, "tests", 1, "less than 0.6"),
     ({"config/README.md": "a\tb\n"}, "config/README.md", 1, "tab"),
     ({"config/README.md": "a\nb \n"}, "config/README.md", 2, "trailing blank"),
     ({"config/README.md": "a"}, "config/README.md", 1, "no newline"),
@@ -66,6 +88,13 @@ CASES = [
     ({"notes.txt": "a\n"}, "notes.txt", 1, "top-level layout"),
     ({"include/espalier/base/d.hpp": "\n" * 201}, "include/espalier/base/d.hpp", 201, "200 are enough"),
     ({"src/base/d.cpp": "\n" * 401}, "src/base/d.cpp", 401, "400 are enough"),
+]
+CLEAN_CASES = [
+    KIND,
+    {"src/base/d.cpp": function(50) + deep(3)},
+    {f"src/base/d{i}.cpp": function(6 if i < 27 else 15) for i in range(30)},
+    {"src/base/d.cpp": "\n" * 400, "src/base/e.cpp": "\n" * 400, "src/base/f.cpp": "\n" * 400,
+     "tests/README.md": "Tests.\n", "tests/base/d_test.cpp": "\n" * 400, "tests/base/e_test.cpp": "\n" * 390},
 ]
 FORMAT_CASES = [
     ({"src/base/d.cpp": "int   d;\n"}, "src/base/d.cpp", 1, "format"),
@@ -84,7 +113,8 @@ def judge(files: dict[str, str]) -> list[style_test.Finding]:
 
 
 def main() -> int:
-    failures = [f"a finding in the clean project: {finding}" for finding in judge(CLEAN)]
+    failures = [f"a finding in the clean project: {finding}"
+                for change in [{}, *CLEAN_CASES] for finding in judge(CLEAN | change) if "clang-format" not in finding.message]
     cases = CASES + (FORMAT_CASES if style_test.clang_format() else [])
     for change, path, line, message in cases:
         found = judge(CLEAN | change)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the house rules that a compiler does not: module arrows, third-party homes, OpenMP clauses, format, layout.
+"""Checks the house rules that a compiler does not: module arrows, third-party homes, OpenMP clauses, who knows
+a kind of problems, sizes of functions and files, format, layout.
 
 usage: style_test.py [PROJECT]
 
-Looks at the files that git tracks. One line a finding, `path:line: message`; exit 1 if there is any.
+Looks at the files that git tracks. One line per finding, `path:line: message`; exit 1 if there is any.
 A new rule is one function that yields findings, an entry in RULES, and a case in style_selftest.py.
 """
 
@@ -15,6 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, NamedTuple
+
+import metrics
 
 CPP = {".hpp", ".cpp", ".cu", ".cuh"}
 HEADERS = {".hpp", ".cuh"}
@@ -28,7 +31,7 @@ TOP_LEVEL = {
     "third_party_notes.md", "src", "include", "config", "run", "tests", "perf",
 }
 
-# Third-party headers and the one module (with the modules below it) that includes them. fmt is the exception: it is base's public vocabulary
+# Third-party headers and the only module (with the modules below it) that includes them. fmt is the exception: it is base's public vocabulary
 # (errors and log messages are format strings), so every module may use it.
 EVERYWHERE = "*"
 HOMES = [
@@ -147,7 +150,7 @@ def check_module_table(tree: Tree) -> Iterator[Finding]:
     for name, module in table.items():
         for used in module.uses:
             if used not in table:
-                yield Finding(MODULE_TABLE, module.line, f"{name} uses {used}, which is no module")
+                yield Finding(MODULE_TABLE, module.line, f"{name} uses {used}, which is not a module")
             elif name in reachable(table, used):
                 yield Finding(MODULE_TABLE, module.line, f"cycle: {name} uses {used}, which uses {name}")
             elif used not in above:
@@ -234,13 +237,29 @@ def check_printing(tree: Tree) -> Iterator[Finding]:
 # --- kinds of problems -----------------------------------------------------------------------------------------------
 
 
+def kinds_of(tree: Tree) -> list[str]:
+    return sorted(path.split("/")[2] for path in tree.files if re.fullmatch(r"src/problems/\w+/kind\.cpp", path))
+
+
+def folder_files(tree: Tree, kind: str) -> Iterator[str]:
+    return (path for path in tree.cpp("include", "src")
+            if path.startswith((f"src/problems/{kind}/", f"include/espalier/problems/{kind}/")))
+
+
+def config_types(tree: Tree, kind: str) -> set[str]:
+    """Names of the structs that its experiments are read into."""
+    return {name for path in folder_files(tree, kind)
+            for name in re.findall(r"^\s*(?:struct|class) (\w+Config) ", tree.text(path), re.MULTILINE)}
+
+
 def check_kinds(tree: Tree) -> Iterator[Finding]:
-    """Outside of `problems` nobody knows a kind by its name: no literal, no include, no name of its namespace."""
-    kinds = sorted(path.split("/")[2] for path in tree.files if re.fullmatch(r"src/problems/\w+/kind\.cpp", path))
+    """Outside of `problems` nobody knows a kind by its name: no literal, no include, no name of its namespace or config."""
+    kinds = kinds_of(tree)
     if not kinds:
         return
     named = "|".join(kinds)
-    known = re.compile(rf'"[^"]*\b({named})\b[^"]*"|espalier/problems/({named})/|problems::({named})::')
+    types = "|".join(sorted({name for kind in kinds for name in config_types(tree, kind)})) or "(?!)"
+    known = re.compile(rf'"[^"]*\b({named})\b[^"]*"|espalier/problems/({named})/|problems::({named})::|\b({types})\b')
     for path in tree.cpp("include", "src"):
         if path.startswith(("src/problems/", "include/espalier/problems/")):
             continue
@@ -248,6 +267,52 @@ def check_kinds(tree: Tree) -> Iterator[Finding]:
             found = known.search(line.split("//")[0])
             if found and not (line.startswith("#include") and "espalier/problems/" not in line):
                 yield Finding(path, number, f"{found[0]}: only its own folder knows a kind of problems; ask problems::Kind")
+
+
+def check_kind_folders(tree: Tree) -> Iterator[Finding]:
+    """A kind's config and the table of its keys live in its own folder."""
+    for kind in kinds_of(tree):
+        text = "".join(tree.text(path) for path in folder_files(tree, kind))
+        if not config_types(tree, kind) or "ProblemSectionOf<" not in text:
+            yield Finding(f"src/problems/{kind}/kind.cpp", 1, "its config or the table of its keys is not in its folder")
+    for path in tree.cpp("include", "src"):
+        if not path.startswith(("src/problems/", "include/espalier/problems/")):
+            for number, line in tree.lines(path):
+                if "ProblemSectionOf<" in line.split("//")[0]:
+                    yield Finding(path, number, "the keys of a kind of problems are described in its own folder")
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+# How long functions are: at the median, at 90 % of them, and the longest. Few files say little about a median.
+MEDIAN_LINES, MOST_LINES, LONGEST, FEWEST_FUNCTIONS = 6, 15, 50, 20
+NESTING = 3
+TEST_SHARE = 0.6  # lines of tests by lines of sources
+
+
+def check_functions(tree: Tree) -> Iterator[Finding]:
+    found = [(path, function) for path in tree.cpp("include", "src") for function in metrics.functions(tree.text(path))]
+    for path, function in found:
+        if function.lines > LONGEST:
+            yield Finding(path, function.line, f"a function of {function.lines} lines, {LONGEST} are enough: split it")
+        if function.nesting > NESTING:
+            yield Finding(path, function.line, f"blocks {function.nesting} deep, {NESTING} are enough: return early or split it")
+    if len(found) < FEWEST_FUNCTIONS:
+        return
+    sizes = sorted(function.lines for _, function in found)
+    for share, limit in ((0.5, MEDIAN_LINES), (0.9, MOST_LINES)):
+        if (size := sizes[int(share * len(sizes))]) > limit:
+            yield Finding("src", 1, f"{share:.0%} of the functions have up to {size} lines, {limit} before: write smaller ones")
+
+
+def check_test_share(tree: Tree) -> Iterator[Finding]:
+    def lines(files: Iterator[str]) -> int:
+        return sum(tree.text(path).count("\n") for path in files)
+
+    sources = lines(tree.cpp("include", "src"))
+    tests = lines(path for path in tree.files if path.startswith("tests/") and Path(path).suffix in CPP | {".py", ".sh"})
+    if sources > 1000 and tests < TEST_SHARE * sources:
+        yield Finding("tests", 1, f"{tests} lines for {sources} lines of sources: less than {TEST_SHARE}")
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -323,7 +388,7 @@ def check_format(tree: Tree) -> Iterator[Finding]:
 
 
 RULES = (check_module_table, check_arrows, check_private_includes, check_homes, check_default_none, check_printing,
-         check_kinds, check_text, check_sizes, check_layout, check_format)
+         check_kinds, check_kind_folders, check_functions, check_test_share, check_text, check_sizes, check_layout, check_format)
 
 
 def findings(tree: Tree) -> list[Finding]:
@@ -335,7 +400,7 @@ def main() -> int:
     try:
         tree = Tree.tracked(root)
     except (OSError, subprocess.CalledProcessError):
-        print(f"style: {root} is no git checkout: nothing to judge", file=sys.stderr)
+        print(f"style: {root} is not a git checkout: nothing to judge", file=sys.stderr)
         return 77
     found = findings(tree)
     for finding in found:
