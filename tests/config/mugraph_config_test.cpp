@@ -190,8 +190,8 @@ TEST(MugraphConfig, verify_and_prune_have_their_ranges) {
         return errors_of(minimal_mugraph + "verify: {" + keys + "}\n");
     };
 
-    EXPECT_THAT(errors_of_verify("tests: 65"), HasSubstr("say a whole number from 1 to 64"));
-    EXPECT_THAT(errors_of_verify("elements: -1"), HasSubstr("say a whole number from 1 to 1000000"));
+    EXPECT_THAT(errors_of_verify("tests: 65"), HasSubstr("use a whole number from 1 to 64"));
+    EXPECT_THAT(errors_of_verify("elements: -1"), HasSubstr("use a whole number from 1 to 1000000"));
     EXPECT_THAT(errors_of_verify("device: gpu"), HasSubstr("must be one of auto, cpu, cuda, not 'gpu'"));
     EXPECT_THAT(errors_of(minimal_mugraph, {"problem.prune=z33"}),
                 HasSubstr("must be one of native, z3, both, none, not 'z33'; did you mean 'z3'?"));

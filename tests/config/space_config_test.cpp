@@ -75,8 +75,8 @@ TEST(SpaceConfig, what_is_written_is_checked) {
                 HasSubstr("'problem.space.loops' must be auto or a list of a whole number from 1 to 1000000000, not an "
                           "empty list"));
     EXPECT_THAT(errors_of(with_space("{tiles: [8, 0]}")), HasSubstr("'problem.space.tiles[1]' = 0 is out of range"));
-    EXPECT_THAT(errors_of(with_space("{grid_dims: 4}")), HasSubstr("say auto or a whole number from 1 to 3"));
-    EXPECT_THAT(errors_of(with_space("{threads: 2048}")), HasSubstr("say auto or a whole number from 1 to 1024"));
+    EXPECT_THAT(errors_of(with_space("{grid_dims: 4}")), HasSubstr("use auto or a whole number from 1 to 3"));
+    EXPECT_THAT(errors_of(with_space("{threads: 2048}")), HasSubstr("use auto or a whole number from 1 to 1024"));
     EXPECT_THAT(errors_of(with_space("{shared_memory: lots}")), HasSubstr("must be auto or a size from 1KiB"));
     EXPECT_THAT(errors_of(with_space("{blocks: {min: 64, max: 32}}")),
                 StartsWith("exp.yaml:1:68: error: 'problem.space.blocks' has min = 64 above max = 32"));

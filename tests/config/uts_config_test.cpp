@@ -121,14 +121,14 @@ TEST(UtsConfig, parameters_have_their_ranges) {
     EXPECT_THAT(errors_of(with_tree("{b: 0.5}")),
                 HasSubstr("'problem.tree.b' = 0.5 is out of range: use a number from 1 to 1000000"));
     EXPECT_THAT(errors_of(with_tree("{b: .inf}")), HasSubstr("must be a number from 1 to 1000000, not '.inf'"));
-    EXPECT_THAT(errors_of(with_tree("{depth: 0}")), HasSubstr("say a whole number from 1 to 1000000"));
-    EXPECT_THAT(errors_of(with_tree("{type: binomial, q: 1.5, m: 101}")), HasSubstr("say a number from 0 to 1\n"));
+    EXPECT_THAT(errors_of(with_tree("{depth: 0}")), HasSubstr("use a whole number from 1 to 1000000"));
+    EXPECT_THAT(errors_of(with_tree("{type: binomial, q: 1.5, m: 101}")), HasSubstr("use a number from 0 to 1\n"));
     EXPECT_THAT(errors_of(with_tree("{type: binomial, q: 1.5, m: 101}")),
-                HasSubstr("say a whole number from 0 to 100\n"));
+                HasSubstr("use a whole number from 0 to 100\n"));
     EXPECT_THAT(errors_of(with_tree("{type: hybrid, shift: 2}")),
                 HasSubstr("'problem.tree.shift' = 2 is out of range"));
     EXPECT_THAT(errors_of(with_tree("{seed: -1}")), HasSubstr("'problem.tree.seed' = -1 is out of range"));
-    EXPECT_THAT(errors_of(with_tree("T1, granularity: 0")), HasSubstr("say a whole number from 1 to 1000000000"));
+    EXPECT_THAT(errors_of(with_tree("T1, granularity: 0")), HasSubstr("use a whole number from 1 to 1000000000"));
 }
 
 } // namespace

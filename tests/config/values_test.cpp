@@ -96,11 +96,11 @@ TEST(Values, a_word_of_a_closed_set_gets_the_set_and_a_suggestion) {
 TEST(Values, other_keys_have_their_ranges) {
     EXPECT_EQ(cluster("static_depth: auto, group: 2").static_depth, 0);
     EXPECT_EQ(cluster("static_depth: 3").static_depth, 3);
-    EXPECT_THAT(errors_of_cluster("static_depth: 0"), HasSubstr("say auto or a whole number from 1"));
-    EXPECT_THAT(errors_of_cluster("start: 10ms"), HasSubstr("say a time from 1s to 1d"));
-    EXPECT_THAT(errors_of_cluster("group: 1"), HasSubstr("say a whole number from 2 to 100000"));
-    EXPECT_THAT(errors_of_search("verify_batch: 0"), HasSubstr("say a whole number from 1 to 1000000"));
-    EXPECT_THAT(errors_of(minimal + "trace: {limit: 1B}\n"), HasSubstr("say a size from 64KiB to 1TiB"));
+    EXPECT_THAT(errors_of_cluster("static_depth: 0"), HasSubstr("use auto or a whole number from 1"));
+    EXPECT_THAT(errors_of_cluster("start: 10ms"), HasSubstr("use a time from 1s to 1d"));
+    EXPECT_THAT(errors_of_cluster("group: 1"), HasSubstr("use a whole number from 2 to 100000"));
+    EXPECT_THAT(errors_of_search("verify_batch: 0"), HasSubstr("use a whole number from 1 to 1000000"));
+    EXPECT_THAT(errors_of(minimal + "trace: {limit: 1B}\n"), HasSubstr("use a size from 64KiB to 1TiB"));
     EXPECT_THAT(errors_of(minimal + "trace: {enabled: yes}\n"), HasSubstr("must be true or false, not 'yes'"));
 }
 

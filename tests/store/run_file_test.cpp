@@ -217,10 +217,10 @@ TEST(RunFile, what_is_no_run_file_is_an_input_error) {
 
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(text_file); }), HasSubstr(text_file.string()));
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(folder.path() / "checkpoint.h5"); }),
-                HasSubstr("no espalier run"));
+                HasSubstr("not an espalier run file"));
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(folder.path() / "none.h5"); }),
                 HasSubstr("No such file or directory"));
-    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(folder.path()); }), HasSubstr("no plain file"));
+    EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(folder.path()); }), HasSubstr("not a plain file"));
 }
 
 TEST(RunFile, a_damaged_one_says_what_can_be_saved) {

@@ -260,7 +260,7 @@ TEST(TraceShard, reading_what_is_no_shard_is_an_input_error) {
     TemporaryFolder const folder;
     EmitShard(folder.path() / "emit.h5").append(std::vector<search::EmitRecord>{{1, {}}});
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "emit.h5"); }),
-                HasSubstr("no espalier trace shard"));
+                HasSubstr("not an espalier trace shard file"));
     write_run(folder.path() / "run.h5", samples::run());
 
     EXPECT_THAT(message_of<base::InputError>([&] { (void)read_trace_shard(folder.path() / "run.h5"); }),

@@ -178,7 +178,7 @@ TEST_F(Otf2, refuses_a_folder_whose_archive_has_company) {
 TEST_F(Otf2, refuses_a_file) {
     store::write_text(archive(), "a file");
 
-    EXPECT_THAT(message_of<base::InputError>([&] { exported(); }), HasSubstr("no folder"));
+    EXPECT_THAT(message_of<base::InputError>([&] { exported(); }), HasSubstr("it is not a folder"));
     EXPECT_EQ(store::read_text(archive()), "a file");
 }
 
