@@ -131,6 +131,7 @@ class Tour(Shell):
     def test_so_do_the_commands_of_the_other_readmes(self):
         for readme in READMES:
             if readme != PROJECT / "README.md":
+                shutil.rmtree(self.folder / "runs", ignore_errors=True)     # each starts afresh
                 self.walk(readme)
 
     def test_the_run_folder_is_read_by_the_lines_of_its_readme(self):
