@@ -20,7 +20,7 @@ SourceOp op(std::string out, std::string name, std::vector<std::string> in, Attr
 void expect_sizes(std::string_view builtin, Sizes const& sizes, std::string_view may_be_zero = "") {
     auto const& keys = find_builtin(builtin)->keys;
     if (sizes.size() != keys.size())
-        throw InputError("{}: {} sizes, but it has {} keys: give one a key", builtin, sizes.size(), keys.size());
+        throw InputError("{}: {} sizes, but it has {} keys: give one per key", builtin, sizes.size(), keys.size());
     std::string problems;
     for (std::size_t i = 0; i < keys.size(); ++i)
         if (sizes[i] < (keys[i].name == may_be_zero ? 0 : 1) || sizes[i] > max_dim)

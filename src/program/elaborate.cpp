@@ -286,9 +286,9 @@ private:
         auto& tensor = found->second;
         tensor.is_read = true;
         if (tensor.part == Part::input)
-            return problem(Part::output, i, "{} is an input: put out a tensor that an op makes", name);
+            return problem(Part::output, i, "{} is an input: output a tensor that an op makes", name);
         if (std::exchange(tensor.is_output, true))
-            return problem(Part::output, i, "{} is put out twice: remove one", name);
+            return problem(Part::output, i, "{} is output twice: remove one", name);
         if (tensor.id) out_.graph.outputs.push_back(*tensor.id);
     }
     void check_whole() {
@@ -300,7 +300,7 @@ private:
         for (auto const& [name, tensor] : tensors_)
             if (!tensor.is_read)
                 problem(tensor.part, tensor.index, "{} is never used: remove it{}", name,
-                        tensor.part == Part::op ? " or put it out" : "");
+                        tensor.part == Part::op ? " or output it" : "");
     }
 
     Source const& source_;

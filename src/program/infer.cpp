@@ -27,7 +27,7 @@ public:
     std::vector<TensorInfo> run() {
         for (std::size_t i = 0; i < graph_.ops.size(); ++i) add(i);
         for (auto const id : graph_.outputs)
-            if (id < 0 || id >= count()) throw InputError("there is no tensor {} to put out", id);
+            if (id < 0 || id >= count()) throw InputError("there is no tensor {} to output", id);
         return std::move(tensors_);
     }
 
@@ -116,9 +116,9 @@ private:
 void check_outputs_of_block(Graph const& block, std::vector<TensorInfo> const& tensors) {
     for (auto const id : block.outputs) {
         auto const& tensor = tensors[static_cast<std::size_t>(id)];
-        if (tensor.maker < 0) throw InputError("a block puts out its own input {}", id);
+        if (tensor.maker < 0) throw InputError("a block outputs its own input {}", id);
         if (!tensor.is_after_loop && block.schedule.loop > 1)
-            throw InputError("a block puts out tile {}, which is in the loop: it needs an accumulator", id);
+            throw InputError("a block outputs tile {}, which is in the loop: it needs an accumulator", id);
     }
 }
 

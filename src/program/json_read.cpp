@@ -80,7 +80,7 @@ public:
     [[nodiscard]] int index() const {
         auto const value = whole();
         if (value >= -1 && value <= max_index) return static_cast<int>(value);
-        fail("{} is no index: give a number from -1 to {}", value, max_index);
+        fail("{} is not an index: give a number from -1 to {}", value, max_index);
         return -1;
     }
     [[nodiscard]] double number() const {

@@ -16,7 +16,8 @@ bool is_size(std::int64_t size) { return size >= 1 && size <= max_dim; }
 
 void check(Shape const& shape) {
     if (shape.rank() == 0 || !std::ranges::all_of(shape, is_size) || estimate_elements(shape) > max_elements)
-        throw InputError("{} is no shape: give sizes from 1 to {}, and not too many elements", to_text(shape), max_dim);
+        throw InputError("{} is not a shape: give sizes from 1 to {}, and not too many elements", to_text(shape),
+                         max_dim);
 }
 
 void check(Schedule const& schedule) {

@@ -47,7 +47,7 @@ public:
     }
     /// Checks the whole, once all is read; `at` is where to say it.
     Graph finish(Position at) {
-        if (graph_.outputs.empty() && !has_failed_) fail(at, "nothing is put out: add a line `{} ...`", verbs().out);
+        if (graph_.outputs.empty() && !has_failed_) fail(at, "there is no output: add a line `{} ...`", verbs().out);
         if (!has_failed_) guard(at, [&] { tensors_ = infer_within_limits(graph_); });
         return std::move(graph_);
     }
@@ -155,7 +155,7 @@ private:
         auto const& sizes = arguments[0].values;
         if (sizes.empty() || sizes.size() > static_cast<std::size_t>(max_rank) ||
             !std::ranges::all_of(sizes, [](double size) { return is_whole(size, 1); })) {
-            fail(arguments[0].at, "this is no shape: give 1 to {} whole numbers from 1 on", max_rank);
+            fail(arguments[0].at, "this is not a shape: give 1 to {} whole numbers from 1 on", max_rank);
             return std::nullopt;
         }
         Input out{has_name ? arguments[2].text : own_name(s.targets[0].text), {}};
@@ -171,7 +171,7 @@ private:
     /// `x = tile X (grid x: 0, loop: 1)` or `x = load t3`.
     std::optional<Input> part_of_operand(Statement const& s) {
         if (s.arguments.size() != 1) {
-            fail(s.verb_at, "{} takes one tensor of the graph around: name it", s.verb);
+            fail(s.verb_at, "{} takes one tensor of the surrounding graph: name it", s.verb);
             return std::nullopt;
         }
         auto const operand = resolve(*outside_, s.arguments[0]);
@@ -276,7 +276,7 @@ private:
         inside.read(s.block);
         auto body = inside.finish(s.verb_at);
         if (!inside.has_failed() && body.outputs.size() != s.targets.size())
-            fail(s.at, "{} puts out {} tensors, but {} are named: name one for each store", s.verb, body.outputs.size(),
+            fail(s.at, "{} outputs {} tensors, but {} are named: name one for each store", s.verb, body.outputs.size(),
                  s.targets.size());
         else if (!inside.has_failed() && s.has_block) {
             graph_.bodies.push_back(std::move(body));
@@ -307,7 +307,7 @@ private:
         auto const is_one = (key.text == "loop" || key.text == "threads") && value.values.size() == 1;
         if (key.kind != Argument::Kind::word || value.values.empty() || (!is_grid && !is_one) ||
             !std::ranges::all_of(value.values, [](double size) { return is_whole(size, 1); }))
-            return fail(key.at, "this is no part of a schedule: {}", header_help);
+            return fail(key.at, "this is not part of a schedule: {}", header_help);
         if (is_grid)
             std::ranges::transform(value.values, schedule.grid.begin(),
                                    [](double size) { return static_cast<std::int64_t>(size); });

@@ -56,7 +56,7 @@ TEST(Json, problems_are_all_told_with_their_paths) {
          {"dtype: there is no type 'f15'", "inputs[0].name: expected text",
           "inputs[0].shape[1]: expected a whole number", "ops[0].attributes.axis: matmul has no attribute",
           "ops[1]: there is no key `opp`: did you mean 'op'?", "ops[1]: `in` is missing",
-          "ops[2].op: there is no op 'exq': did you mean 'exp'?", "ops[2].in[0]: -7 is no index",
+          "ops[2].op: there is no op 'exq': did you mean 'exp'?", "ops[2].in[0]: -7 is not an index",
           "outputs: expected a list", "bodies[0]: this is a thread graph: make it a block graph"})
         EXPECT_THAT(error, HasSubstr(part));
 }

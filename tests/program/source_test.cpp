@@ -176,7 +176,7 @@ TEST(Source, outputs_are_tensors_that_ops_make) {
     ASSERT_EQ(problems.size(), 3u);
     EXPECT_THAT(problems[0].message, HasSubstr("X is an input"));
     EXPECT_THAT(problems[1].message, HasSubstr("there is no tensor 'Q'"));
-    EXPECT_THAT(problems[2].message, HasSubstr("Z is put out twice"));
+    EXPECT_THAT(problems[2].message, HasSubstr("Z is output twice"));
 }
 
 TEST(Source, an_empty_program_is_refused) {

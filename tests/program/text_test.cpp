@@ -118,7 +118,7 @@ TEST(TextErrors, are_all_told_and_do_not_breed_others) {
 )");
 
     for (auto const* part :
-         {"file:3:17: expected ']'", "file:4:31: this is no part of a schedule",
+         {"file:3:17: expected ']'", "file:4:31: this is not part of a schedule",
           "file:5:17: there is no setting `grd x`", "file:6:14: there is no tensor 'Q'",
           "file:7:9: there is no op 'matmull'", "file:9:16: exp has no attribute",
           "file:13:7: kernel op 0 (exp): 2 operands, but it takes 1", "file:14:3: '$' is not part of the language"})
@@ -147,7 +147,7 @@ TEST(TextErrors, name_outputs_inside_the_loop) {
 TEST(TextErrors, name_a_missing_title_and_missing_outputs) {
     EXPECT_THAT(error_of(""), HasSubstr("file:1:1: a program begins with its type"));
     EXPECT_THAT(error_of("program f8\n"), HasSubstr("f16"));
-    EXPECT_THAT(error_of("program f16\nX = input [2]\nY = exp X\n"), HasSubstr("nothing is put out"));
+    EXPECT_THAT(error_of("program f16\nX = input [2]\nY = exp X\n"), HasSubstr("there is no output"));
 }
 
 TEST(TextErrors, name_braces_that_do_not_match) {
@@ -169,11 +169,12 @@ TEST(TextErrors, name_kernels_that_read_nothing) {
                 HasSubstr("there is no tensor 'x'"));
     EXPECT_THAT(
         error_of("program f16\nX = input [2]\nY, Z = kernel grid [1] {\nx = tile X\ny = exp x\nstore y\n}\noutput Y\n"),
-        HasSubstr("puts out 1 tensors, but 2 are named"));
+        HasSubstr("outputs 1 tensors, but 2 are named"));
 }
 
 TEST(TextErrors, name_sizes_that_overflow) {
-    EXPECT_THAT(error_of("program f16\nX = input [99999999999999999999]\noutput X\n"), HasSubstr("this is no shape"));
+    EXPECT_THAT(error_of("program f16\nX = input [99999999999999999999]\noutput X\n"),
+                HasSubstr("this is not a shape"));
     EXPECT_THAT(
         error_of("program f16\nX = input [2]\nY = kernel grid [2147483648, 2147483648] {\nx = tile X\ny = exp x\n"
                  "store y (grid x: 0, grid y: 0)\n}\noutput Y\n"),

@@ -9,7 +9,7 @@ using program::Graph;
 using program::Op;
 
 Op make_op(SearchOp const& op, Step const& step, Sizes const& sizes) {
-    Op out{op.code, op.attributes, {}, -1};
+    Op out{op.code(), op.attributes, {}, -1};
     for (int i = 0; i < step.count; ++i) out.inputs.push_back(step.in[static_cast<std::size_t>(i)]);
     if (op.row().field.reduction.to_size)
         out.attributes = out.attributes.with(program::AttributeName::size, op.size.value(sizes));

@@ -20,7 +20,8 @@ Step get_step(base::ByteReader& from) {
     step.op = from.get<std::uint8_t>();
     step.count = from.get<std::uint8_t>();
     for (auto& in : step.in) in = from.get<std::uint8_t>();
-    if (step.kind > Step::Kind::finish || step.count > max_operands) throw base::SystemError("packed data is no node");
+    if (step.kind > Step::Kind::finish || step.count > max_operands)
+        throw base::SystemError("packed data is not a node");
     return step;
 }
 
@@ -43,7 +44,7 @@ Begin get_begin(base::ByteReader& from) {
         cut.loop = from.get<std::int8_t>();
     }
     for (auto& axis : begin.axes) axis.kind = from.get<std::uint8_t>();
-    if (begin.count > max_operands) throw base::SystemError("packed data is no node");
+    if (begin.count > max_operands) throw base::SystemError("packed data is not a node");
     return begin;
 }
 
@@ -77,7 +78,7 @@ Node unpack(std::span<std::byte const> bytes) {
     node.begins = from.get<std::uint8_t>();
     node.is_sized = from.get<std::uint8_t>() != 0;
     node.bound_us = from.get<float>();
-    if (node.count > max_steps || node.begins > max_graph_kernels) throw base::SystemError("packed data is no node");
+    if (node.count > max_steps || node.begins > max_graph_kernels) throw base::SystemError("packed data is not a node");
     for (int i = 0; i < node.count; ++i) node.steps[static_cast<std::size_t>(i)] = get_step(from);
     for (int i = 0; i < node.begins; ++i) node.begin[static_cast<std::size_t>(i)] = get_begin(from);
     for (int i = 0; node.is_sized && i < node.begins; ++i) {

@@ -60,7 +60,7 @@ struct Reason {
 };
 constexpr std::array<Reason, 10> reasons{{{"shape", "operands do not fit"},
                                           {"loop side", "one operand in the loop, one after it"},
-                                          {"expression", "no part of the program searched for"},
+                                          {"expression", "not a subexpression of the target"},
                                           {"undefined", "an exponential of an exponential"},
                                           {"equal value", "there already"},
                                           {"unconsumed", "more tensors than the ops left can use up"},
@@ -84,13 +84,13 @@ constexpr std::int64_t most_floats = 4096; ///< elements of an output: they take
 std::string refuted_in_floats(Graph const& reference, Graph const& candidate, verify::CompareOptions const& compare) {
     auto const found = verify::RealReference(reference, {.seed = compare.seed, .max_elements = compare.max_elements})
                            .refute(candidate);
-    return found.empty() ? found : fmt::format("in floating point of 64 bits {}", found);
+    return found.empty() ? found : fmt::format("in 64-bit floating point {}", found);
 }
 
 } // namespace
 
 std::string nothing_found(search::ProblemInfo const& info, search::Counts const& counts, std::string_view status) {
-    if (status == "running") return "nothing found so far: the search goes on";
+    if (status == "running") return "nothing found so far: the search is still running";
     if (status != "complete")
         return fmt::format("nothing found so far: the search was stopped ({}) before the whole space was searched; the "
                            "same command goes on",

@@ -82,12 +82,12 @@ std::vector<SearchOp> rows(Access access, Offer offer) {
     std::vector<SearchOp> out;
     for (auto const& row : program::op_table()) {
         auto const needs_more = row.field.reduction.to_size || (is_pointwise(row) && !row.attributes.empty());
-        if (row.field.access == access && row.offer == offer && !needs_more) out.push_back(plain(row.code));
+        if (row.field.access == access && row.offer == offer && !needs_more) out.push_back({row, {}, {}});
     }
     return out;
 }
 std::vector<SearchOp> used(std::vector<SearchOp> ops, Traits const& traits) {
-    std::erase_if(ops, [&](SearchOp const& op) { return !traits.ops.contains(op.code); });
+    std::erase_if(ops, [&](SearchOp const& op) { return !traits.ops.contains(op.code()); });
     return ops;
 }
 
@@ -151,7 +151,7 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
         append(ops, used(rows(access, Offer::if_used_in_full_blocks), traits));
     append(ops, rows(Access::normalise, Offer::always));
     for (auto const& norm : rows(Access::normalise, Offer::always))
-        for (auto const axis : traits.norm_axes) ops.push_back({norm.code, Attributes::axis(axis), {}});
+        for (auto const axis : traits.norm_axes) ops.push_back({norm.row(), Attributes::axis(axis), {}});
     return ops;
 }
 
@@ -206,7 +206,7 @@ void change(T& value, U const& to) {
 /// What a list of names adds gets the sizes that the program's own ops have.
 void change_ops(std::vector<SearchOp>& ops, std::vector<OpCode> const& to, Traits const& traits) {
     if (to.empty()) return;
-    std::erase_if(ops, [&](SearchOp const& op) { return !std::ranges::count(to, op.code); });
+    std::erase_if(ops, [&](SearchOp const& op) { return !std::ranges::count(to, op.code()); });
     for (auto const code : to) {
         if (std::ranges::count(ops, code, &SearchOp::code)) continue;
         if (program::info(code).field.reduction.to_size) add_own_sums_to(ops, code, traits);
@@ -241,7 +241,7 @@ void check(Space const& space, SpaceConfig const& config) {
     if (space.graph_kernels > max_graph_kernels)
         throw base::KeyError(
             "problem.space.max_graph_kernels",
-            fmt::format("{} is too large (a program has at most {} graph-defined kernels): say 1 or {}",
+            fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 or {}",
                         space.graph_kernels, max_graph_kernels, max_graph_kernels));
     auto const steps = space.max_kernel_ops + space.graph_kernels * (space.max_block_ops + 2);
     if (steps <= max_steps) return;

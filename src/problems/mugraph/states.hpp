@@ -7,22 +7,29 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace espalier::problems::mugraph {
 
 /// The tensors of a graph on the way: numbers of values, and which are read.
 struct Tensors {
-    std::array<int, max_tensors> id{};
+    std::array<ValueId, max_tensors> id{};
     int count = 0;
     int inputs = 0;
     std::uint32_t consumed = 0; ///< a bit a tensor
 
-    void add(int value) { id[static_cast<std::size_t>(count++)] = value; }
-    void consume(Step const& step) {
-        for (int i = 0; i < step.count; ++i) consumed |= 1u << step.in[static_cast<std::size_t>(i)];
+    void add(ValueId value) { id[static_cast<std::size_t>(count++)] = value; }
+    /// The values that an op or a kernel made, of which there are `values`.
+    void add(ValueId first, int values) {
+        for (int i = 0; i < values; ++i) add(ValueId{first.value + i});
     }
-    [[nodiscard]] int operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
+    void consume(std::span<std::uint8_t const> operands) {
+        for (auto const operand : operands) consumed |= 1u << operand;
+    }
+    void consume(Step const& step) { consume({step.in.data(), step.count}); }
+    void consume(Begin const& begin) { consume({begin.operands.data(), begin.count}); }
+    [[nodiscard]] ValueId operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
     [[nodiscard]] bool is_consumed(int i) const { return (consumed >> i & 1u) != 0; }
     [[nodiscard]] int unconsumed() const { return count - __builtin_popcount(consumed); }
 };
@@ -32,38 +39,40 @@ struct KernelContext {
     Sizes sizes{};
     field::Model model;
     Values values;
-    std::vector<int> inputs;
+    std::vector<ValueId> inputs;
     std::vector<std::uint64_t> targets; ///< prints of the outputs searched for
 };
 
 /// A graph-defined kernel on the way: one class of schedules of certain operands.
 struct Block {
     Begin begin;
-    int kernel = 0; ///< the how manieth graph-defined one
+    int kernel = 0; ///< which of the graph-defined ones
     KernelContext* context = nullptr;
     program::Word loop_word;
     std::array<std::int64_t, 3> grid{1, 1, 1}; ///< on the shrunk shape
     std::int64_t loop = 1;
-    expr::Pattern splits;
-    std::uint32_t pattern = 0;
+    std::uint32_t pattern = 0; ///< of what is split inside
     std::vector<SearchOp> const* ops = nullptr;
     Values values;
     std::vector<Sizes> schedules; ///< whose memory is counted along the way; none: only at the end
 };
 
+/// A partial program, seen at kernel level.
 struct KernelState {
     KernelContext* context = nullptr;
     Tensors tensors;
     int ops = 0;
-    std::uint64_t last_key = 0;
+    std::uint64_t last_key = 0; ///< what is appended comes after it
     expr::Pattern splits;
     std::uint32_t pattern = 0;
 };
+/// The block that is being written, if the program ends inside one.
 struct BlockState {
     Block* block = nullptr;
     Tensors tensors;
     int ops = 0;
     std::uint64_t last_key = 0;
+    std::span<std::int64_t const> memory; ///< bytes so far, on each of the block's schedules
 };
 
 } // namespace espalier::problems::mugraph

@@ -57,6 +57,15 @@ program::SymbolicShape Target::tile(program::SymbolicShape const& whole, Begin c
     return out;
 }
 
+program::SymbolicShape Target::joined(program::SymbolicShape tile, Begin const& begin, int kernel,
+                                      std::array<int, 3> const& joins) const {
+    for (int axis = 0; axis < 3; ++axis) {
+        auto const dim = joins[static_cast<std::size_t>(axis)];
+        if (dim >= 0) tile[dim] = tile[dim] * axis_word(begin, kernel, axis);
+    }
+    return tile;
+}
+
 Sizes Target::real_sizes() const {
     Sizes sizes;
     sizes.fill(1);

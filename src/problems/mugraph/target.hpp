@@ -24,6 +24,9 @@ struct Target {
     /// An operand's tile.
     [[nodiscard]] program::SymbolicShape tile(program::SymbolicShape const& whole, Begin const& begin, int kernel,
                                               int operand) const;
+    /// The tensor that a block's output tile becomes when axis a joins dimension joins[a].
+    [[nodiscard]] program::SymbolicShape joined(program::SymbolicShape tile, Begin const& begin, int kernel,
+                                                std::array<int, 3> const& joins) const;
     /// The real sizes of the dimensions; 1 for all else.
     [[nodiscard]] Sizes real_sizes() const;
     /// The same program with other sizes of its dimensions; attributes that are sizes follow them.

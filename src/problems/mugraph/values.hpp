@@ -2,6 +2,7 @@
 
 #include "target.hpp"
 
+#include "espalier/base/ids.hpp"
 #include "espalier/program/expression_builder.hpp"
 #include "espalier/verify/tiles.hpp"
 
@@ -14,7 +15,7 @@ namespace espalier::problems::mugraph {
 enum class Reject : std::uint8_t {
     shape,       ///< operands do not fit
     loop_side,   ///< one in the loop, one after it
-    expression,  ///< no part of the program
+    expression,  ///< not a subexpression of the target
     undefined,   ///< an exponential of an exponential
     equal_value, ///< is there already
     unconsumed,  ///< more tensors than the remaining ops can use up
@@ -42,28 +43,47 @@ struct Value {
     }
 };
 
-/// Values by number, and which op on which operands gives which: an answer, once found, is a lookup.
+using ValueId = base::StrongId<struct ValueTag, std::int32_t>; ///< of a value of one graph, in the order of making
+
+/// What an op gives on certain operands: the first of its values, after which the others come, or why there are none.
+class Outcome {
+public:
+    Outcome() = default; ///< not known
+    explicit Outcome(ValueId first) : code_(first.value) {}
+    explicit Outcome(Reject why) : code_(-1 - static_cast<std::int32_t>(why)) {}
+
+    [[nodiscard]] bool is_known() const { return code_ != unknown; }
+    [[nodiscard]] bool has_values() const { return code_ >= 0; }
+    [[nodiscard]] ValueId first() const { return ValueId{code_}; }
+    [[nodiscard]] Reject why() const { return static_cast<Reject>(-1 - code_); }
+    bool operator==(Outcome const&) const = default;
+
+private:
+    static constexpr std::int32_t unknown = INT32_MIN;
+    std::int32_t code_ = unknown;
+};
+
+/// Values by number, and which op on which operands gives which: an outcome, once found, is a lookup.
+///
+/// Invariant: every outcome that is noted is about values that are there. Values never change.
 class Values {
 public:
-    static constexpr std::int32_t missing = INT32_MIN;
-
     [[nodiscard]] int size() const { return static_cast<int>(values_.size()); }
-    [[nodiscard]] Value const& operator[](int id) const { return values_[static_cast<std::size_t>(id)]; }
-    int add(Value value) {
+    [[nodiscard]] Value const& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id.value)]; }
+    ValueId add(Value value) {
         memory_ += value.memory_bytes();
         values_.push_back(std::move(value));
-        return size() - 1;
+        return ValueId{size() - 1};
     }
-    /// The value's number; -1 - Reject if there is none; or missing.
-    [[nodiscard]] std::int32_t find(std::uint64_t key) const {
-        for (auto at = place(key);; at = (at + 1) & mask()) {
-            if (slots_[at].answer == missing) return missing;
-            if (slots_[at].key == key) return slots_[at].answer;
-        }
+    /// Not known unless it was noted.
+    [[nodiscard]] Outcome find(std::uint64_t key) const {
+        for (auto at = place(key);; at = (at + 1) & mask())
+            if (!slots_[at].outcome.is_known() || slots_[at].key == key) return slots_[at].outcome;
     }
-    void note(std::uint64_t key, std::int32_t answer) {
+    /// Once a key.
+    void note(std::uint64_t key, Outcome outcome) {
         if (2 * (noted_ + 1) > slots_.size()) grow();
-        insert(key, answer);
+        insert(key, outcome);
         ++noted_;
     }
     [[nodiscard]] std::size_t memory_bytes() const { return memory_ + slots_.size() * sizeof(Slot); }
@@ -71,22 +91,22 @@ public:
 private:
     struct Slot {
         std::uint64_t key = 0;
-        std::int32_t answer = missing;
+        Outcome outcome;
     };
     [[nodiscard]] std::size_t mask() const { return slots_.size() - 1; }
     [[nodiscard]] std::size_t place(std::uint64_t key) const {
         return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> 20) & mask();
     }
-    void insert(std::uint64_t key, std::int32_t answer) {
+    void insert(std::uint64_t key, Outcome outcome) {
         auto at = place(key);
-        while (slots_[at].answer != missing) at = (at + 1) & mask();
-        slots_[at] = {key, answer};
+        while (slots_[at].outcome.is_known()) at = (at + 1) & mask();
+        slots_[at] = {key, outcome};
     }
     void grow() {
         auto const old = std::move(slots_);
         slots_.assign(2 * old.size(), {});
         for (auto const& slot : old)
-            if (slot.answer != missing) insert(slot.key, slot.answer);
+            if (slot.outcome.is_known()) insert(slot.key, slot.outcome);
     }
 
     std::vector<Value> values_;

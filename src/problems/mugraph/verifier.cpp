@@ -1,9 +1,10 @@
 #include "verifier.hpp"
 
-#include "explorer_detail.hpp"
+#include "classes.hpp"
 #include "instantiate.hpp"
 #include "shrink.hpp"
 
+#include "espalier/base/hash.hpp"
 #include "espalier/base/key_error.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/program/meaning.hpp"
@@ -57,7 +58,7 @@ std::unique_ptr<verify::DeviceService> make_device(config::Device device) {
     auto service = verify::DeviceService::make({});
     if (service) return std::make_unique<verify::DeviceService>(std::move(*service));
     if (device == config::Device::automatic) return nullptr;
-    throw base::KeyError("verify.device", fmt::format("cuda, but {}: say auto or cpu", verify::why_no_device()));
+    throw base::KeyError("verify.device", fmt::format("cuda, but {}: use auto or cpu", verify::why_no_device()));
 }
 
 } // namespace

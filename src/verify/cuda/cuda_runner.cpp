@@ -216,7 +216,7 @@ std::string why_no_device() {
     int count = 0;
     auto const error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) return fmt::format("no device: {}", cudaGetErrorString(error));
-    return count == 0 ? "no device: this machine has no GPU that CUDA sees" : "";
+    return count == 0 ? "no device: CUDA sees no GPU on this machine" : "";
 }
 
 } // namespace espalier::verify

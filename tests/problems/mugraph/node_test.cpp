@@ -81,7 +81,7 @@ TEST(Node, numbers_that_no_node_has_are_refused) {
         (void)unpack(bytes);
         FAIL() << "not refused";
     } catch (base::SystemError const& error) {
-        EXPECT_STREQ(error.what(), "packed data is no node");
+        EXPECT_STREQ(error.what(), "packed data is not a node");
     }
 }
 

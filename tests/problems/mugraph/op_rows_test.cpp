@@ -19,7 +19,7 @@ using Codes = std::vector<OpCode>;
 
 Codes codes(std::vector<SearchOp> const& ops) {
     Codes out;
-    for (auto const& op : ops) out.push_back(op.code);
+    for (auto const& op : ops) out.push_back(op.code());
     return out;
 }
 Codes operator+(Codes a, Codes const& b) {

@@ -1,7 +1,7 @@
 #include "shrink.hpp"
 
 #include "classes.hpp"
-#include "explorer_detail.hpp"
+#include "path.hpp"
 #include "programs.hpp"
 
 #include "espalier/base/rng.hpp"
@@ -119,7 +119,7 @@ std::vector<SymbolicShape> results_of(Target const& target, Node const& node,
             for (int a = 0; a < 3; ++a)
                 if (begin.axes[static_cast<std::size_t>(a)].is_there())
                     joins[static_cast<std::size_t>(a)] = (shift + a) % tile.rank();
-            out.push_back(joined(target, begin, 0, tile, joins));
+            out.push_back(target.joined(tile, begin, 0, joins));
         }
     }
     return out;

@@ -121,30 +121,5 @@ TEST(Tiles, every_element_is_in_the_print) {
     EXPECT_EQ(print_of(tensor), print);
 }
 
-// --- the memo of what ops give ---
-
-TEST(Values, what_was_noted_is_found_however_many_there_are) {
-    Values values;
-    std::size_t const many = 5000;
-    for (std::uint64_t i = 1; i <= many; ++i) values.note(i * 977, static_cast<std::int32_t>(i % 7) - 3);
-
-    for (std::uint64_t i = 1; i <= many; ++i) EXPECT_EQ(values.find(i * 977), static_cast<std::int32_t>(i % 7) - 3);
-    EXPECT_EQ(values.find(978), Values::missing);
-    EXPECT_GE(values.memory_bytes(), many * 12);
-}
-
-TEST(Values, are_numbered_in_order_and_counted) {
-    Values values;
-    auto const empty = values.memory_bytes();
-    Value one;
-    one.content = 7;
-    one.bytes.resize(100);
-
-    EXPECT_EQ(values.add(Value{}), 0);
-    EXPECT_EQ(values.add(one), 1);
-    EXPECT_EQ(values[1].content, 7u);
-    EXPECT_GE(values.memory_bytes(), empty + 2 * sizeof(Value) + 400);
-}
-
 } // namespace
 } // namespace espalier::problems::mugraph

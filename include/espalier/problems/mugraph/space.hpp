@@ -5,18 +5,29 @@
 #include "espalier/program/source.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace espalier::problems::mugraph {
 
-/// An op as the search uses it.
+/// An op as the search uses it: a row, of any arity and with any number of outputs, and what it is given besides its
+/// operands.
 struct SearchOp {
-    program::OpCode code{};
+    SearchOp(program::OpCode code, program::Attributes with, program::Word const& to)
+        : SearchOp(program::info(code), std::move(with), to) {}
+    /// The row outlives it.
+    SearchOp(program::OpInfo const& of, program::Attributes with, program::Word const& to)
+        : attributes(std::move(with)), size(to), row_(&of) {}
+
+    [[nodiscard]] program::OpInfo const& row() const { return *row_; }
+    [[nodiscard]] program::OpCode code() const { return row_->code; }
+    bool operator==(SearchOp const&) const = default;
+
     program::Attributes attributes;
     program::Word size; ///< of sum_to: what it sums down to
 
-    [[nodiscard]] program::OpInfo const& row() const { return program::info(code); }
-    bool operator==(SearchOp const&) const = default;
+private:
+    program::OpInfo const* row_;
 };
 
 /// Which tensors a graph-defined kernel may take.

@@ -1,13 +1,17 @@
 #pragma once
 
-#include "explorer.hpp"
-
 #include "espalier/base/hash.hpp"
+#include "espalier/problems/mugraph/node.hpp"
 
+#include <cstdint>
+#include <span>
+
+/// What is read off the steps of a node, without making its state.
 namespace espalier::problems::mugraph {
 
 /// The order in which ops are appended: by the newest operand, so that every graph is made exactly once.
 [[nodiscard]] inline std::uint64_t order_key(std::span<std::uint8_t const> operands, std::uint8_t op) {
+    static_assert(max_operands <= 5, "the operands of a step have 40 bits");
     std::uint64_t newest = 0, rest = 0;
     for (auto const in : operands) {
         newest = newest > in ? newest : in;
@@ -20,6 +24,8 @@ namespace espalier::problems::mugraph {
 [[nodiscard]] inline std::uint64_t key_of(Begin const& begin) {
     return order_key({begin.operands.data(), begin.count}, 0xFF);
 }
+/// The newest operand of what has this key; 0 before the first step.
+[[nodiscard]] inline int newest_of(std::uint64_t key) { return key == 0 ? 0 : static_cast<int>(key >> 48) - 1; }
 
 /// The step that ends the graph-defined kernel that begins at `begin`, or the end of the node.
 [[nodiscard]] inline int finish_of(Node const& node, int begin) {
@@ -35,17 +41,24 @@ namespace espalier::problems::mugraph {
     return node.count;
 }
 
-[[nodiscard]] inline std::array<int, 3> joins_of(Step const& finish) {
-    return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
+/// How many kernels of any kind the node launches.
+[[nodiscard]] inline int launches(Node const& node) {
+    int out = 0;
+    for (auto const& step : node.path())
+        out += step.kind == Step::Kind::kernel_op || step.kind == Step::Kind::begin ? 1 : 0;
+    return out;
 }
 
-[[nodiscard]] inline program::SymbolicShape joined(Target const& target, Begin const& begin, int kernel,
-                                                   program::SymbolicShape tile, std::array<int, 3> const& joins) {
-    for (int a = 0; a < 3; ++a)
-        if (joins[static_cast<std::size_t>(a)] >= 0)
-            tile[joins[static_cast<std::size_t>(a)]] =
-                tile[joins[static_cast<std::size_t>(a)]] * target.axis_word(begin, kernel, a);
-    return tile;
+/// The dimension that x, y and z join when a block ends; -1: none.
+using Joins = std::array<int, 3>;
+[[nodiscard]] inline Joins joins_of(Step const& finish) {
+    return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
+}
+[[nodiscard]] inline Step finish_step(Joins const& joins) {
+    Step step;
+    step.kind = Step::Kind::finish;
+    for (std::size_t a = 0; a < joins.size(); ++a) step.in[a] = static_cast<std::uint8_t>(joins[a] + 1);
+    return step;
 }
 
 [[nodiscard]] inline std::uint64_t steps_hash(Node const& node, int from, int to) {

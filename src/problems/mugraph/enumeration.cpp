@@ -1,0 +1,182 @@
+#include "enumeration.hpp"
+
+#include "espalier/base/cpu_clock.hpp"
+#include "espalier/base/system.hpp"
+
+#include <algorithm>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+/// Mirage's list of output maps.
+constexpr std::array<Joins, 9> mirage_joins{
+    {{0, 1, -1}, {0, 2, 1}, {0, 2, -1}, {0, -1, -1}, {-1, 2, 1}, {-1, 1, -1}, {-1, 2, -1}, {-1, -1, -1}, {1, -1, -1}}};
+
+std::vector<Joins> make_all_joins() {
+    std::vector<Joins> out;
+    for (int x = -1; x < program::max_rank; ++x)
+        for (int y = -1; y < program::max_rank; ++y)
+            for (int z = -1; z < program::max_rank; ++z)
+                if ((x != y || x < 0) && (x != z || x < 0) && (y != z || y < 0)) out.push_back({x, y, z});
+    return out;
+}
+
+std::span<Joins const> joins_of(Space const& space) {
+    static auto const all = make_all_joins();
+    if (space.grids == GridRule::divisors) return all;
+    return mirage_joins;
+}
+
+/// The lists of tensors that a graph-defined kernel may take.
+std::vector<OperandList> operand_lists(OperandRule rule, int count) {
+    std::vector<OperandList> out;
+    auto const add = [&](auto const& is_taken) {
+        OperandList list;
+        for (int i = 0; i < count; ++i)
+            if (is_taken(i)) list.push_back(static_cast<std::uint8_t>(i));
+        out.push_back(std::move(list));
+    };
+    if (rule != OperandRule::any_subset) {
+        auto const takes_all = count <= 3 || (count == 4 && rule == OperandRule::mirage_lora);
+        add([&](int i) { return takes_all || i >= count - 2; });
+        return out;
+    }
+    for (std::uint32_t subset = 1; subset < (1u << count); ++subset)
+        if (__builtin_popcount(subset) <= max_operands) add([&](int i) { return (subset >> i & 1u) != 0; });
+    return out;
+}
+
+} // namespace
+
+std::vector<std::pair<int, int>> product_pairs(OpenGraph const& graph) {
+    std::vector<std::pair<int, int>> out;
+    for (int a = 0; a < graph.tensors.count; ++a)
+        for (int b = 0; b < graph.tensors.count; ++b) {
+            auto const &x = graph.values[graph.tensors[a]].shape, &y = graph.values[graph.tensors[b]].shape;
+            auto const rank = x.rank();
+            if (rank >= 2 && rank == y.rank() && x[rank - 1] == y[rank - 2]) out.emplace_back(a, b);
+        }
+    return out;
+}
+
+void Enumeration::expand(Node const& node, Replay const& replay, search::Children<Node>& children) {
+    children_.clear();
+    rejected_.fill(0);
+    examined_ = 0;
+    if (replay.is_in_block())
+        expand_block(node, replay);
+    else
+        expand_kernel(node, replay.kernel());
+    for (auto& child : children_) {
+        child.bound_us = static_cast<float>(setup_->least_us + setup_->launch_us * launches(child));
+        children.push(child);
+    }
+    take_notes();
+}
+
+void Enumeration::take_notes() {
+    notes_->add(static_cast<std::size_t>(Count::examined), examined_);
+    parts_.filter.take_notes();
+    auto const first = static_cast<std::size_t>(Count::first_reject);
+    for (std::size_t i = 0; i < rejected_.size(); ++i) notes_->add(first + i, rejected_[i]);
+}
+
+void Enumeration::push(Node const& node, Step const& step) {
+    children_.push_back(node);
+    children_.back().push(step);
+}
+
+/// Counts an op that is tried and why it was refused; one in `sample` is timed, for the trace.
+template <class Attempt>
+void Enumeration::examine(Attempt&& attempt) {
+    constexpr std::uint64_t sample = 256;
+    notes_->stop().check();
+    ++examined_;
+    bool const is_timed = ++attempts_ % sample == 0;
+    auto const start_ns = is_timed ? base::thread_cpu_ns() : 0;
+    std::optional<Reject> const why = attempt();
+    if (why) reject(*why);
+    if (is_timed)
+        notes_->add_part(why ? static_cast<std::size_t>(*why) : reject_count,
+                         static_cast<std::int64_t>(sample) *
+                             std::max<std::int64_t>(base::thread_cpu_ns() - start_ns - base::thread_cpu_clock_ns(), 1));
+}
+
+template <class State>
+void Enumeration::announce_all(OpenGraph const& graph, State const& state) {
+    if (!parts_.filter.asks_always()) return;
+    for_each_step(graph, self_products(), [&](Step const& step) { parts_.values.announce(step, state); });
+}
+
+void Enumeration::expand_block(Node const& node, Replay const& replay) {
+    push_finishes(node, replay);
+    auto const& state = replay.block();
+    auto const& block = *state.block;
+    if (!legality_.has_block_ops_left(state) || state.tensors.count >= max_tensors) return;
+    OpenGraph const graph{*block.ops, state.tensors, block.values, state.last_key};
+    announce_all(graph, state);
+    for_each_step(graph, self_products(), [&](Step step) {
+        step.kind = Step::Kind::block_op;
+        examine([&]() -> std::optional<Reject> {
+            auto const outcome = parts_.values.of(step, state);
+            if (!outcome.has_values()) return outcome.why();
+            if (auto const why = legality_.why_no_block_op(state, step, outcome.first())) return why;
+            push(node, step);
+            return std::nullopt;
+        });
+    });
+}
+
+void Enumeration::push_finishes(Node const& node, Replay const& replay) {
+    auto const& block = replay.block();
+    if (!legality_.is_complete(block)) return;
+    for (auto const& joins : joins_of(setup_->space)) {
+        if (!legality_.can_join(block, joins)) continue;
+        if (legality_.can_finish(replay.kernel(), block, joins))
+            push(node, finish_step(joins));
+        else
+            reject(Reject::last_op);
+    }
+}
+
+void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
+    if (!legality_.has_kernel_ops_left(state)) return;
+    OpenGraph const graph{setup_->space.kernel_ops, state.tensors, state.context->values, state.last_key};
+    announce_all(graph, state);
+    for_each_step(graph, self_products(), [&](Step step) {
+        step.kind = Step::Kind::kernel_op;
+        examine([&]() -> std::optional<Reject> {
+            auto const outcome = parts_.values.of(step, state);
+            if (!outcome.has_values()) return outcome.why();
+            auto const graphs_left = graph_kernels_left(node);
+            if (auto const why = legality_.why_no_kernel_op(state, step, outcome.first(), graphs_left)) return why;
+            push(node, step);
+            return std::nullopt;
+        });
+    });
+    if (graph_kernels_left(node) > 0) push_begins(node, state);
+}
+
+void Enumeration::push_begins(Node const& node, KernelState const& state) {
+    for (auto const& operands : operand_lists(setup_->space.operands, state.tensors.count))
+        push_begins_of(node, state, operands);
+}
+
+void Enumeration::push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands) {
+    Begin wanted;
+    for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
+    if (key_of(wanted) < state.last_key) return;
+    if (!legality_.can_begin(state, wanted, graph_kernels_left(node))) return reject(Reject::unconsumed);
+    auto const& classes = parts_.schedules.classes_for({node, state}, operands);
+    for (std::size_t i = 0; i < classes.rejected.size(); ++i) reject(static_cast<Reject>(i), classes.rejected[i]);
+    Step step;
+    step.kind = Step::Kind::begin;
+    for (auto const& one : classes.feasible) {
+        push(node, step);
+        auto& child = children_.back();
+        auto& begin = child.begin[child.begins++] = one;
+        begin.operands = wanted.operands;
+    }
+}
+
+} // namespace espalier::problems::mugraph

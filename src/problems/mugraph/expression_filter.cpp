@@ -1,0 +1,84 @@
+#include "expression_filter.hpp"
+
+#include "espalier/base/error.hpp"
+
+#include <utility>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+/// The abstract expressions of the program's outputs.
+std::vector<program::ExprId> targets_of(Target const& target, expr::Expressions& expressions) {
+    auto const& graph = target.graph;
+    std::vector<program::ExprId> exprs;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) exprs.push_back(expressions.leaf(static_cast<int>(i)));
+    for (auto const& op : graph.ops) {
+        std::vector<program::ExprId> arguments;
+        std::vector<program::SymbolicShape> operands;
+        for (auto const id : op.inputs) {
+            arguments.push_back(exprs[static_cast<std::size_t>(id)]);
+            operands.push_back(target.shapes[static_cast<std::size_t>(id)]);
+        }
+        program::RuleInput<program::Word> const input{
+            operands, op.attributes, target.op_sizes[exprs.size() - graph.inputs.size()], {}};
+        exprs.push_back(program::info(op.code).expression(expressions, arguments, input));
+    }
+    std::vector<program::ExprId> out;
+    for (auto const id : graph.outputs) out.push_back(exprs[static_cast<std::size_t>(id)]);
+    return out;
+}
+
+} // namespace
+
+ExpressionFilter::ExpressionFilter(Setup const& setup, search::Notes& notes)
+    : setup_(&setup), notes_(&notes), targets_(targets_of(setup.target, expressions_)) {
+    if (is_on()) expressions_.set_targets(targets_);
+}
+
+smt::Referee& ExpressionFilter::referee() {
+    if (!referee_) {
+        smt::Referee::Options options;
+        options.rlimit = 40'000; // proves nearly as much as ten times more
+        options.shared = setup_->answers;
+        options.stop = notes_->stop();
+        referee_ = std::make_unique<smt::Referee>(expressions_, targets_, options);
+    }
+    return *referee_;
+}
+
+bool ExpressionFilter::is_proved(program::ExprId expr, std::uint32_t pattern) {
+    auto const is_proved = referee().is_part(expr, pattern) == smt::Referee::Answer::proved;
+    for (auto const& query : referee().take_queries()) {
+        notes_->add_query({query.start_ns, query.duration_ns, query.cpu_ns});
+        ++queries_;
+        solver_ns_ += query.cpu_ns;
+    }
+    return is_proved;
+}
+
+void ExpressionFilter::announce(program::ExprId expr, std::uint32_t pattern) {
+    if (expr != expr::Expressions::too_large) referee().announce(expr, pattern);
+}
+
+bool ExpressionFilter::is_useful(program::ExprId expr, std::uint32_t pattern) {
+    using Answer = expr::Expressions::Answer;
+    if (!is_on()) return true;
+    if (expr == expr::Expressions::too_large) return false;
+    auto const native = expressions_.is_part(expr, pattern);
+    if (setup_->prune == Prune::native && native != Answer::unknown) return native == Answer::yes;
+    auto const has_proof = is_proved(expr, pattern);
+    if (setup_->prune == Prune::both && has_proof && native == Answer::no)
+        throw base::SystemError("Z3 proves that {} is a subexpression of the target, the native test says that it is "
+                                "not (a bug): please report the experiment",
+                                expressions_.text(expr, setup_->target.names));
+    return has_proof || native != Answer::no;
+}
+
+void ExpressionFilter::take_notes() {
+    notes_->raise(static_cast<std::size_t>(Count::expressions), expressions_.size());
+    notes_->add(static_cast<std::size_t>(Count::solver_queries), std::exchange(queries_, 0));
+    notes_->add(static_cast<std::size_t>(Count::solver_us), static_cast<std::uint64_t>(solver_ns_ / 1000));
+    solver_ns_ %= 1000;
+}
+
+} // namespace espalier::problems::mugraph

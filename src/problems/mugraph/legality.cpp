@@ -1,0 +1,148 @@
+#include "legality.hpp"
+
+#include <algorithm>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+/// How many tensors one op can use up more than it makes.
+int reduction_of(std::vector<SearchOp> const& ops) {
+    int out = 1;
+    for (auto const& op : ops) out = std::max(out, op.row().inputs - op.row().outputs);
+    return out;
+}
+
+bool is_there(Values const& values, Tensors const& tensors, Value const& value) {
+    for (int i = 0; i < tensors.count; ++i)
+        if (values[tensors[i]].print == value.print && values[tensors[i]].shape == value.shape) return true;
+    return false;
+}
+/// Whether an op makes nothing that is not there already.
+bool are_there(Values const& values, Tensors const& tensors, ValueId first, int count) {
+    for (int i = 0; i < count; ++i)
+        if (!is_there(values, tensors, values[ValueId{first.value + i}])) return false;
+    return true;
+}
+
+/// How many operands a graph-defined kernel may have.
+int most_operands(OperandRule rule) {
+    if (rule == OperandRule::any_subset) return max_operands;
+    return rule == OperandRule::mirage ? 3 : 4;
+}
+
+} // namespace
+
+int Legality::ops_left(KernelState const& state) const {
+    return setup_->space.kernel_op_limit(state.tensors.inputs) - state.ops;
+}
+int Legality::ops_left(BlockState const& state) const {
+    return setup_->space.block_op_limit(state.block->begin.count) - state.ops;
+}
+
+bool Legality::is_output(program::SymbolicShape const& shape) const {
+    return std::ranges::count(setup_->target.output_shapes, shape) > 0;
+}
+
+bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
+    auto const& space = setup_->space;
+    auto const graphs = std::min(ops_left, graphs_left);
+    auto const most =
+        graphs * (most_operands(space.operands) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
+    return unconsumed - most <= static_cast<int>(setup_->target.output_shapes.size());
+}
+
+std::optional<Reject> Legality::why_no_kernel_op(KernelState const& state, Step const& step, ValueId first,
+                                                 int graphs_left) const {
+    auto const& values = state.context->values;
+    auto const made = setup_->space.kernel_ops[step.op].row().outputs;
+    if (are_there(values, state.tensors, first, made)) return Reject::equal_value;
+    auto after = state.tensors;
+    after.consume(step);
+    if (after.count + made > max_tensors) return Reject::unconsumed;
+    auto const left = ops_left(state) - 1;
+    auto const unconsumed = after.unconsumed() + made;
+    if (left == 0 && unconsumed != static_cast<int>(setup_->target.output_shapes.size())) return Reject::last_op;
+    for (int i = 0; left == 0 && i < made; ++i)
+        if (!is_output(values[ValueId{first.value + i}].shape)) return Reject::last_op;
+    if (!can_use_up(unconsumed, left, graphs_left)) return Reject::unconsumed;
+    return std::nullopt;
+}
+
+std::optional<Reject> Legality::why_no_block_op(BlockState const& state, Step const& step, ValueId first) const {
+    auto const& block = *state.block;
+    auto const made = (*block.ops)[step.op].row().outputs;
+    if (are_there(block.values, state.tensors, first, made)) return Reject::equal_value;
+    auto after = state.tensors;
+    after.consume(step);
+    if (after.count + made > max_tensors) return Reject::unconsumed;
+    int before_loop = block.values[first].is_after_loop ? 0 : made, unread_inputs = 0;
+    for (int i = 0; i < after.count; ++i) {
+        if (after.is_consumed(i)) continue;
+        if (!block.values[after[i]].is_after_loop) ++before_loop;
+        if (i < after.inputs) ++unread_inputs;
+    }
+    auto const left = ops_left(state) - 1;
+    if (left == 0 && (before_loop > 0 || unread_inputs > 0)) return Reject::last_op;
+    auto const useful = left - (before_loop > 0 ? 1 : 0);
+    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > setup_->space.max_outputs)
+        return Reject::unconsumed;
+    return fits_memory(state, first, made) ? std::nullopt : std::optional(Reject::memory);
+}
+
+/// On one of the schedules that are counted; where none is, the complete block is asked.
+bool Legality::fits_memory(BlockState const& state, ValueId first, int count) const {
+    for (std::size_t s = 0; s < state.memory.size(); ++s) {
+        auto bytes = state.memory[s];
+        for (int i = 0; i < count; ++i) bytes += state.block->values[ValueId{first.value + i}].bytes[s];
+        if (bytes <= setup_->space.shared_memory_bytes) return true;
+    }
+    return state.memory.empty();
+}
+
+bool Legality::can_begin(KernelState const& state, Begin const& begin, int graphs_left) const {
+    auto after = state.tensors;
+    after.consume(begin);
+    auto const left = ops_left(state) - 1;
+    auto const unconsumed = after.unconsumed() + 1; // it makes one tensor or more
+    return can_use_up(unconsumed, left, graphs_left - 1) &&
+           (left > 0 || unconsumed <= static_cast<int>(setup_->target.output_shapes.size()));
+}
+
+bool Legality::is_complete(BlockState const& state) const {
+    if (state.ops == 0 || state.tensors.unconsumed() > setup_->space.max_outputs) return false;
+    for (int i = 0; i < state.tensors.count; ++i) {
+        if (state.tensors.is_consumed(i)) continue;
+        if (i < state.tensors.inputs || !state.block->values[state.tensors[i]].is_after_loop) return false;
+    }
+    return true;
+}
+
+bool Legality::can_join(BlockState const& state, Joins const& joins) const {
+    for (std::size_t a = 0; a < joins.size(); ++a) {
+        if (state.block->begin.axes[a].is_there() != (joins[a] >= 0)) return false;
+        for (int i = 0; i < state.tensors.count; ++i)
+            if (!state.tensors.is_consumed(i) && joins[a] >= state.block->values[state.tensors[i]].shape.rank())
+                return false;
+    }
+    return true;
+}
+
+bool Legality::can_finish(KernelState const& kernel, BlockState const& state, Joins const& joins) const {
+    auto const& block = *state.block;
+    auto after = kernel.tensors;
+    after.consume(block.begin);
+    auto const made = state.tensors.unconsumed();
+    auto const left = ops_left(kernel) - 1;
+    if (after.count + made > max_tensors) return false;
+    if (!can_use_up(after.unconsumed() + made, left, setup_->space.graph_kernels - block.kernel - 1)) return false;
+    if (left > 0) return true;
+    if (after.unconsumed() + made != static_cast<int>(setup_->target.output_shapes.size())) return false;
+    for (int i = 0; i < state.tensors.count; ++i) {
+        if (state.tensors.is_consumed(i)) continue;
+        auto const& tile = block.values[state.tensors[i]].shape;
+        if (!is_output(setup_->target.joined(tile, block.begin, block.kernel, joins))) return false;
+    }
+    return true;
+}
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,237 @@
+#include "schedules.hpp"
+
+#include "classes.hpp"
+#include "instantiate.hpp"
+#include "path.hpp"
+#include "shrink.hpp"
+
+#include "espalier/cost/roofline.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace espalier::problems::mugraph {
+
+using program::SymbolicShape;
+
+namespace {
+
+constexpr std::size_t max_lists = 8;
+
+std::vector<SymbolicShape> operand_shapes(KernelState const& state, std::span<std::uint8_t const> operands) {
+    std::vector<SymbolicShape> out;
+    for (auto const operand : operands) out.push_back(state.context->values[state.tensors[operand]].shape);
+    return out;
+}
+std::vector<SymbolicShape> operand_shapes(KernelState const& state, Begin const& begin) {
+    return operand_shapes(state, {begin.operands.data(), begin.count});
+}
+
+/// One class of a kernel on operands of these shapes.
+struct Candidate {
+    Begin const& begin;
+    int kernel;
+    std::span<SymbolicShape const> operands;
+};
+
+bool operands_fit(Setup const& setup, Candidate const& of, Sizes const& sizes) {
+    auto const size = program::info(setup.target.graph.dtype).size_bytes;
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < of.operands.size(); ++i) {
+        auto const tile = setup.target.tile(of.operands[i], of.begin, of.kernel, static_cast<int>(i));
+        bytes += size * program::element_count(numbers(tile, sizes));
+    }
+    return bytes <= setup.space.shared_memory_bytes;
+}
+
+bool block_fits(Setup const& setup, Schedules::Place const& at, int kernel, Sizes const& sizes) {
+    std::vector<program::Shape> operands;
+    for (auto const& shape : operand_shapes(at.state, at.node.begin[static_cast<std::size_t>(kernel)]))
+        operands.push_back(numbers(shape, sizes));
+    auto const block = block_of(setup.target, setup.space, at.node, kernel, operands, sizes);
+    if (!has_legal_shapes(block)) return false;
+    auto const bytes =
+        setup.space.has_liveness ? program::shared_memory_bytes(block) : program::shared_memory_sum_bytes(block);
+    return bytes <= setup.space.shared_memory_bytes;
+}
+
+/// Whether all tiles of the operands are whole.
+bool has_whole_tiles(Target const& target, Candidate const& of, Sizes const& sizes) {
+    for (std::size_t i = 0; i < of.operands.size(); ++i) {
+        auto const tile = target.tile(of.operands[i], of.begin, of.kernel, static_cast<int>(i));
+        if (std::ranges::count(numbers(tile, sizes), 0) > 0) return false;
+    }
+    return true;
+}
+
+/// Whether the tiles of all kernels are whole on the shrunk shape. Not so only where a dimension is a grid of its own
+/// and also cut twice by another kernel, or where partial results of an earlier grid are split by a grid again.
+bool can_shrink(Target const& target, Schedules::Place const& at, Begin const& begin,
+                std::span<SymbolicShape const> operands) {
+    auto child = at.node;
+    child.begin[child.begins++] = begin;
+    auto const sizes = first_sizes(target, unit_dims_of(child));
+    for (int k = 0; k < at.node.begins; ++k) {
+        auto const& earlier = at.node.begin[static_cast<std::size_t>(k)];
+        if (!has_whole_tiles(target, {earlier, k, operand_shapes(at.state, earlier)}, sizes)) return false;
+    }
+    return has_whole_tiles(target, {begin, at.node.begins, operands}, sizes);
+}
+
+/// Of schedules that give the operands the same sizes, one.
+Schedules::List distinct_for(std::span<SymbolicShape const> shapes, Schedules::List const& list) {
+    Schedules::List out;
+    std::vector<std::uint64_t> seen;
+    for (auto const& one : list) {
+        std::uint64_t sizes = 1;
+        for (auto const& shape : shapes)
+            for (auto const size : numbers(shape, one.sizes))
+                sizes = base::hash_combine(sizes, static_cast<std::uint64_t>(size));
+        if (std::ranges::count(seen, sizes)) continue;
+        seen.push_back(sizes);
+        out.push_back(one);
+    }
+    return out;
+}
+
+/// The sizes of all kernel tensors on a schedule: what kernels that follow see of it.
+std::uint64_t sizes_hash(KernelState const& state, Sizes const& sizes) {
+    std::uint64_t out = 0;
+    for (int i = 0; i < state.tensors.count; ++i)
+        for (auto const size : numbers(state.context->values[state.tensors[i]].shape, sizes))
+            out = base::hash_combine(out, static_cast<std::uint64_t>(size));
+    return out;
+}
+
+} // namespace
+
+void Schedules::clear() {
+    lists_.clear();
+    classes_.clear();
+}
+
+std::size_t Schedules::memory_bytes() const {
+    std::size_t bytes = classes_.size() * 4096;
+    for (auto const& [key, list] : lists_) bytes += list.size() * sizeof(Scheduled);
+    return bytes;
+}
+
+Schedules::List Schedules::extend(Place const& at, int kernel, List const& before, MemoryCheck check) const {
+    auto const& begin = at.node.begin[static_cast<std::size_t>(kernel)];
+    auto const operands = operand_shapes(at.state, begin);
+    List out;
+    for (auto const& one : before)
+        for (auto const& sizes : sizes_of(setup_->space, begin, operands, one.sizes)) {
+            notes_->stop().check();
+            auto next = one;
+            next.sizes = with_kernel(setup_->target, kernel, sizes, one.sizes);
+            next.kernels[static_cast<std::size_t>(kernel)] = sizes;
+            if (!operands_fit(*setup_, {begin, kernel, operands}, next.sizes)) continue;
+            if (check == MemoryCheck::whole_block && !block_fits(*setup_, at, kernel, next.sizes)) continue;
+            out.push_back(next);
+        }
+    return out;
+}
+
+/// What the schedules of all kernels before one depend on. With liveness the memory of a block is known only when it is
+/// complete; until then its operands must fit, and its ops have no say.
+std::uint64_t Schedules::key_before(Node const& node, int kernel) const {
+    if (kernel == 0) return 0;
+    auto const key = context_key(node, 0);
+    if (setup_->space.has_liveness) return key;
+    int begin = 0;
+    while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
+    return base::hash_combine(key, steps_hash(node, begin, finish_of(node, begin) + 1));
+}
+
+Schedules::List const& Schedules::before(Place const& at, int kernel) {
+    auto const key = key_before(at.node, kernel);
+    auto const known = lists_.find(key);
+    if (known != lists_.end()) return known->second;
+    auto const check = setup_->space.has_liveness ? MemoryCheck::operands : MemoryCheck::whole_block;
+    auto list = kernel == 0 ? List{{setup_->target.real_sizes(), {}}} : extend(at, 0, before(at, 0), check);
+    if (lists_.size() >= max_lists) lists_.clear(); // they are long, and one after the other is needed
+    return lists_[key] = std::move(list);
+}
+
+Schedules::List Schedules::of_operands(Place const& at, int kernel) {
+    return extend(at, kernel, before(at, kernel), MemoryCheck::operands);
+}
+
+Schedules::List Schedules::of_complete(Place const& at) {
+    auto list = before(at, 0);
+    for (int kernel = 0; kernel < at.node.begins; ++kernel) {
+        list = extend(at, kernel, list, MemoryCheck::whole_block);
+        if (setup_->space.keeps_best_schedule) list = cheapest(at, kernel, list);
+    }
+    return list;
+}
+
+/// Of schedules that look alike to all kernels that follow, the cheapest so far. Costs of kernels add up, so the
+/// cheapest whole program is among what is left.
+Schedules::List Schedules::cheapest(Place const& at, int kernel, List const& list) const {
+    auto prefix = at.node;
+    prefix.begins = static_cast<std::uint8_t>(kernel + 1);
+    prefix.count = static_cast<std::uint8_t>(end_of_kernel(at.node, kernel));
+    std::map<std::uint64_t, std::pair<double, Scheduled>> best;
+    for (auto const& one : list) {
+        notes_->stop().check();
+        auto const graph = program_of(setup_->target, setup_->space, prefix, one.sizes, {});
+        auto const us = cost::estimate(program::with_thread_graphs(graph), *setup_->hardware).us;
+        auto const [entry, is_new] = best.try_emplace(sizes_hash(at.state, one.sizes), us, one);
+        if (!is_new && us < entry->second.first) entry->second = {us, one};
+    }
+    List out;
+    for (auto const& [key, entry] : best) out.push_back(entry.second);
+    return out;
+}
+
+std::optional<Reject> Schedules::why_infeasible(Begin const& begin, int kernel, std::span<SymbolicShape const> operands,
+                                                List const& before) const {
+    auto reason = Reject::no_grid;
+    auto without_loop = begin;
+    for (auto& cut : without_loop.cuts) cut.loop = -1;
+    for (auto const& one : before) {
+        notes_->stop().check();
+        auto const all = sizes_of(setup_->space, begin, operands, one.sizes);
+        for (auto const& sizes : all)
+            if (operands_fit(*setup_, {begin, kernel, operands}, with_kernel(setup_->target, kernel, sizes, one.sizes)))
+                return std::nullopt;
+        if (!all.empty())
+            reason = Reject::memory;
+        else if (begin.has_loop() && reason != Reject::memory &&
+                 !sizes_of(setup_->space, without_loop, operands, one.sizes).empty())
+            reason = Reject::no_loop;
+    }
+    return reason;
+}
+
+Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std::uint8_t const> operands) {
+    auto const shapes = operand_shapes(at.state, operands);
+    auto key = key_before(at.node, at.node.begins);
+    for (auto const& shape : shapes) {
+        key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
+        for (auto const& word : shape) key = base::hash_combine(key, word.hash());
+    }
+    if (auto const known = classes_.find(key); known != classes_.end()) return known->second;
+    auto found = find_classes(at, shapes); // remembered when it is whole: a run may stop in the middle
+    return classes_[key] = std::move(found);
+}
+
+Schedules::Classes Schedules::find_classes(Place const& at, std::span<SymbolicShape const> operands) {
+    Classes out;
+    auto const kernel = static_cast<int>(at.node.begins);
+    auto const earlier = distinct_for(operands, before(at, kernel));
+    for (auto const& begin : classes_of(setup_->space, operands)) {
+        notes_->stop().check();
+        auto why = why_infeasible(begin, kernel, operands, earlier);
+        if (!why && !can_shrink(setup_->target, at, begin, operands)) why = Reject::no_grid;
+        if (why)
+            ++out.rejected[static_cast<std::size_t>(*why)];
+        else
+            out.feasible.push_back(begin);
+    }
+    return out;
+}
+
+} // namespace espalier::problems::mugraph

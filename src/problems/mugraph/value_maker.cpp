@@ -1,0 +1,238 @@
+#include "value_maker.hpp"
+
+#include "espalier/base/hash.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace espalier::problems::mugraph {
+
+using program::Word;
+
+namespace {
+
+/// Memos start again past this; an operand has 18 bits in a key, and one node adds fewer values than are left.
+constexpr int max_block_values = 12'000, operand_bits = 18;
+
+/// Stands for values that could not be computed; what is made of them is as uncertain as they are.
+verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const& sizes, std::int64_t steps) {
+    verify::Tiles out;
+    out.shape = numbers(value.shape, sizes);
+    out.batch = operand.batch / steps;
+    out.has_q = operand.has_q;
+    out.p.assign(static_cast<std::size_t>(out.batch * program::element_count(out.shape)), 1);
+    if (out.has_q) out.q = out.p;
+    return out;
+}
+
+std::uint64_t content_of(SearchOp const& op) {
+    auto out = base::hash_combine(static_cast<std::uint64_t>(op.code()), op.size.hash());
+    for (auto const& [name, values] : op.attributes.items()) {
+        out = base::hash_combine(out, static_cast<std::uint64_t>(name));
+        for (auto const value : values) out = base::hash_combine(out, std::bit_cast<std::uint64_t>(value));
+    }
+    return out;
+}
+
+bool is_in_place(SearchOp const& op) {
+    return (program::is_pointwise(op.row()) && op.row().inputs == 1) || op.code() == program::OpCode::accumulate;
+}
+
+/// Whether a quotient of sizes of the kernel level is whole for every schedule.
+bool is_whole(Target const& target, Word const& quotient) {
+    bool has_negative = false, has_kernel_symbol = false;
+    for (int i = 0; i < Word::max_symbols; ++i) {
+        has_negative = has_negative || quotient.exponent(i) < 0;
+        has_kernel_symbol = has_kernel_symbol || (i >= target.dims && quotient.exponent(i) != 0);
+    }
+    return !has_negative || (!has_kernel_symbol && quotient.value(target.real_sizes()) > 0);
+}
+
+/// The operands of a step among the values of its graph, and the key under which its outcome is remembered there.
+struct Operands {
+    Operands(Step const& step, BlockState const& state) : count(step.count), key(step.op + 1u) {
+        auto const is_packed = count <= 64 / operand_bits;
+        for (std::size_t i = 0; i < count; ++i) {
+            ids[i] = state.tensors[step.in[i]];
+            auto const number = static_cast<std::uint64_t>(ids[i].value);
+            key = is_packed ? key << operand_bits | number : base::hash_combine(key, number);
+        }
+    }
+    Operands(Step const& step, KernelState const& state)
+        : count(step.count), key(base::hash_combine(state.pattern, step.op)) {
+        for (std::size_t i = 0; i < count; ++i) {
+            ids[i] = state.tensors[step.in[i]];
+            key = base::hash_combine(key, static_cast<std::uint64_t>(ids[i].value));
+        }
+    }
+    std::array<ValueId, max_operands> ids;
+    std::size_t count;
+    std::uint64_t key;
+};
+
+} // namespace
+
+/// Everything that the outcome of an op depends on.
+struct ValueMaker::Question {
+    Question(Operands const& on, Step const& step, BlockState const& state)
+        : op((*state.block->ops)[step.op]), operands(on.ids.data(), on.count), loop_word(state.block->loop_word),
+          loop(state.block->loop), pattern(state.block->pattern), context(*state.block->context), block(state.block) {}
+    Question(Operands const& on, SearchOp const& of, KernelState const& state)
+        : op(of), operands(on.ids.data(), on.count), pattern(state.pattern), context(*state.context) {}
+
+    SearchOp const& op;
+    std::span<ValueId const> operands;
+    Word loop_word{};
+    std::int64_t loop = 1;
+    std::uint32_t pattern;
+    KernelContext const& context;
+    Block const* block = nullptr;
+};
+
+Outcome ValueMaker::of(Step const& step, BlockState const& state) {
+    auto& values = state.block->values;
+    Operands const operands(step, state);
+    auto outcome = values.find(operands.key);
+    if (outcome.is_known()) return outcome;
+    outcome = make(values, Question(operands, step, state));
+    values.note(operands.key, outcome);
+    is_full_ = is_full_ || values.size() > max_block_values;
+    return outcome;
+}
+
+Outcome ValueMaker::of(Step const& step, KernelState const& state) {
+    auto& values = state.context->values;
+    Operands const operands(step, state);
+    auto outcome = values.find(operands.key);
+    if (outcome.is_known()) return outcome;
+    outcome = make(values, Question(operands, setup_->space.kernel_ops[step.op], state));
+    values.note(operands.key, outcome);
+    return outcome;
+}
+
+void ValueMaker::announce(Step const& step, BlockState const& state) {
+    auto const& values = state.block->values;
+    Operands const operands(step, state);
+    if (!values.find(operands.key).is_known()) announce(values, Question(operands, step, state));
+}
+void ValueMaker::announce(Step const& step, KernelState const& state) {
+    auto const& values = state.context->values;
+    Operands const operands(step, state);
+    if (!values.find(operands.key).is_known())
+        announce(values, Question(operands, setup_->space.kernel_ops[step.op], state));
+}
+void ValueMaker::announce(Values const& values, Question const& question) {
+    Value value;
+    if (!outline(values, question, value)) filter_->announce(value.expr, question.pattern);
+}
+
+/// All that is known of an op's outcome without computing it: shape, side of the loop, expression.
+std::optional<Reject> ValueMaker::outline(Values const& values, Question const& question, Value& value) {
+    auto const& row = question.op.row();
+    auto const operands = question.operands;
+    std::array<program::SymbolicShape, max_operands> shapes;
+    std::array<program::ExprId, max_operands> exprs;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        shapes[i] = values[operands[i]].shape;
+        exprs[i] = values[operands[i]].expr;
+    }
+    program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
+                                        question.op.size, question.loop_word};
+    auto const shape = row.symbolic_shape(rule);
+    if (!shape) return Reject::shape;
+    value.shape = *shape;
+    auto const side = values[operands[0]].is_after_loop;
+    for (auto const id : operands)
+        if (values[id].is_after_loop != side) return Reject::loop_side;
+    if (side && program::is_accumulator(row)) return Reject::loop_side;
+    value.is_after_loop = side || program::is_accumulator(row);
+    if (filter_->is_on())
+        value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
+    return std::nullopt;
+}
+
+/// The op's attributes on the shrunk shape; nothing if it would sum down to a size that does not divide.
+std::optional<program::Attributes> ValueMaker::sized(Values const& values, Question const& question) const {
+    auto const& op = question.op;
+    if (!op.row().field.reduction.to_size) return op.attributes;
+    auto const size = op.size.value(question.context.sizes);
+    auto const& operand = values[question.operands[0]].shape;
+    auto const axis = program::axis_of(op.attributes, operand).value();
+    auto const from = numbers(operand, question.context.sizes)[axis];
+    if (size == 0 || from % size != 0 || from == size) return std::nullopt;
+    if (!question.block && !is_whole(setup_->target, operand[axis] / op.size)) return std::nullopt;
+    return op.attributes.with(program::AttributeName::size, size);
+}
+
+/// Values, content and print of what has an outline.
+std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const& question, Value& value) const {
+    auto const attributes = sized(values, question);
+    if (!attributes) return Reject::shape;
+    std::array<verify::Tiles const*, max_operands> tiles{};
+    value.content = content_of(question.op);
+    for (std::size_t i = 0; i < question.operands.size(); ++i) {
+        auto const& operand = values[question.operands[i]];
+        tiles[i] = &operand.tiles;
+        value.content = base::hash_combine(value.content, operand.content);
+        value.is_uncertain = value.is_uncertain || operand.is_uncertain;
+    }
+    auto const& row = question.op.row();
+    auto const status =
+        verify::evaluate_op(row.code, *attributes, question.context.model,
+                            std::span(tiles.data(), question.operands.size()), question.loop, value.tiles);
+    if (status == verify::OpStatus::no_exponent) return Reject::undefined;
+    if (status == verify::OpStatus::zero_divisor) {
+        value.is_uncertain = true;
+        value.tiles = ones(value, *tiles[0], question.context.sizes, program::is_accumulator(row) ? question.loop : 1);
+    }
+    value.print = value.is_uncertain ? value.content : print_of(value.tiles);
+    if (question.block) value.print = base::hash_combine(value.print, value.is_after_loop);
+    return std::nullopt;
+}
+
+Outcome ValueMaker::make(Values& values, Question const& question) {
+    Value value;
+    if (auto const why = outline(values, question, value)) return Outcome(*why);
+    if (!filter_->is_useful(value.expr, question.pattern)) return Outcome(Reject::expression);
+    if (auto const why = evaluate(values, question, value)) return Outcome(*why);
+    value.takes_memory = !is_in_place(question.op);
+    if (question.block) fill_bytes(value, *question.block);
+    return Outcome(values.add(std::move(value)));
+}
+
+void ValueMaker::fill_bytes(Value& value, Block const& block) const {
+    auto const size = program::info(setup_->target.graph.dtype).size_bytes;
+    value.bytes.reserve(block.schedules.size());
+    for (auto const& sizes : block.schedules) {
+        auto const bytes = size * program::element_count(numbers(value.shape, sizes));
+        value.bytes.push_back(value.takes_memory ? static_cast<std::uint32_t>(std::min<std::int64_t>(bytes, 1 << 30))
+                                                 : 0u);
+    }
+}
+
+Value ValueMaker::tile_of(Value const& whole, Block const& block, int i) const {
+    auto const is_after = !block.begin.has_loop() && !setup_->space.needs_accumulators;
+    Value value;
+    value.shape = setup_->target.tile(whole.shape, block.begin, block.kernel, i);
+    value.expr = whole.expr;
+    value.is_after_loop = is_after;
+    value.is_uncertain = whole.is_uncertain;
+    value.tiles = cut_tiles(whole.tiles, block.begin.cuts[static_cast<std::size_t>(i)], block.grid, block.loop);
+    value.content = base::hash_combine(whole.content, static_cast<std::uint64_t>(i));
+    value.print = base::hash_combine(whole.is_uncertain ? value.content : print_of(value.tiles), is_after);
+    fill_bytes(value, block);
+    return value;
+}
+
+Value ValueMaker::joined(Value const& tile, Block const& block, Joins const& joins, std::uint64_t key) const {
+    Value value;
+    value.shape = setup_->target.joined(tile.shape, block.begin, block.kernel, joins);
+    value.expr = tile.expr;
+    value.content = base::hash_combine(tile.content, key);
+    value.tiles = join_tiles(tile.tiles, joins, block.grid);
+    value.is_uncertain = tile.is_uncertain;
+    value.print = tile.is_uncertain ? value.content : print_of(value.tiles);
+    return value;
+}
+
+} // namespace espalier::problems::mugraph
