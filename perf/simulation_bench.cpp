@@ -1,7 +1,7 @@
 // How well the cluster layer shares work among ranks that are not here.
 //
-// cluster::simulate runs the same Agent, Master, Link and Conductor as a real run, and searches the real tree, but time is
-// counted and not spent: a message costs its sender and its receiver 5 us and 1 ns a byte, a node costs what is said
+// cluster::simulate runs the same Agent, Master, Link and Conductor as a real run, and searches the real tree, but time
+// is counted and not spent: a message costs its sender and its receiver 5 us and 1 ns a byte, a node costs what is said
 // below. Efficiency is (nodes x cost of a node) / (ranks x makespan); it is deterministic, so a loaded machine does not
 // matter.
 //
@@ -21,7 +21,6 @@
 namespace espalier::perf {
 namespace {
 
-using cluster::PolicyKind;
 using problems::uts::TreeShape;
 using problems::uts::TreeType;
 
@@ -136,25 +135,17 @@ void measure_ranks(Arguments const& arguments) {
 
 // --- policies ---
 
-struct NamedPolicy {
-    std::string_view name;
-    PolicyKind kind;
-};
-constexpr std::array policies{NamedPolicy{"static", PolicyKind::fixed},
-                              NamedPolicy{"omp-dynamic", PolicyKind::omp_dynamic},
-                              NamedPolicy{"hybrid", PolicyKind::hybrid}};
-
 /// Workers as ranks x threads. A thread that never shares is the same as a rank that never does.
 struct Layout {
     int ranks = 1;
     int threads = 1;
 };
-Layout layout_of(PolicyKind kind, int workers, int cores) {
-    if (kind == PolicyKind::fixed) return {workers, 1};
+Layout layout_of(base::PolicyInfo const& policy, int workers, int cores) {
+    if (!policy.threads_share) return {workers, 1};
     return {(workers + cores - 1) / cores, std::min(workers, cores)};
 }
 
-Measured run_policy(problems::uts::Uts const& tree, PolicyKind kind, Layout layout, std::int64_t node_ns) {
+Measured run_policy(problems::uts::Uts const& tree, base::Policy kind, Layout layout, std::int64_t node_ns) {
     return run(*search::erase(tree),
                {.ranks = layout.ranks, .threads = layout.threads, .cluster = {.policy = kind}, .node_ns = node_ns});
 }
@@ -162,11 +153,11 @@ Measured run_policy(problems::uts::Uts const& tree, PolicyKind kind, Layout layo
 /// Makespan over the ideal: 1 if all workers work all the time.
 double over_ideal(Measured const& m) { return 1 / m.report.efficiency; }
 
-base::Json measure_policy(Arguments const& arguments, NamedPolicy const& policy, int workers) {
+base::Json measure_policy(Arguments const& arguments, base::PolicyInfo const& policy, int workers) {
     auto const tree = arguments.text("--tree", "T3");
-    auto const layout = layout_of(policy.kind, workers, arguments.number("--cores", 8));
+    auto const layout = layout_of(policy, workers, arguments.number("--cores", 8));
     auto const node_us = arguments.number("--node-us", 100);
-    auto const measured = run_policy(problems::uts::Uts(named_tree(tree)), policy.kind, layout, 1'000 * node_us);
+    auto const measured = run_policy(problems::uts::Uts(named_tree(tree)), policy.policy, layout, 1'000 * node_us);
     return {{"tree", tree},
             {"policy", policy.name},
             {"workers", workers},
@@ -190,7 +181,7 @@ void print_policy(base::Json const& row) {
 void measure_policies(Arguments const& arguments) {
     auto all = base::Json::array();
     for (auto const& workers : arguments.list("--workers", "1,2,4,8,16,32,64,128,256"))
-        for (auto const& policy : policies) {
+        for (auto const& policy : base::policies) {
             all.push_back(measure_policy(arguments, policy, std::atoi(workers.c_str())));
             if (!arguments.has("--json")) print_policy(all.back());
         }

@@ -1,5 +1,6 @@
 #include "hints.hpp"
 
+#include "espalier/base/policy.hpp"
 #include "espalier/base/units.hpp"
 
 #include <fmt/core.h>
@@ -23,8 +24,10 @@ double of_all(Analysis const& a, double share) { return std::max(0.0, share) * a
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string balance_remedy(std::string const& policy) {
-    if (policy == "static" || policy == "omp-dynamic")
-        return fmt::format("cluster.policy is {}, which never moves work between ranks: use hybrid", policy);
+    for (auto const& row : base::policies)
+        if (row.name == policy && !row.ranks_share)
+            return fmt::format("cluster.policy is {}, which never moves work between ranks: use {}", policy,
+                               base::name(base::Policy::hybrid));
     return "lower cluster.budget";
 }
 

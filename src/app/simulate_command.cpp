@@ -18,7 +18,7 @@ namespace espalier::app {
 namespace {
 
 using analysis::scaling::ScalingOptions;
-using cluster::PolicyKind;
+using base::Policy;
 
 std::vector<std::string> split(std::string const& text) {
     std::vector<std::string> words(1);
@@ -53,19 +53,18 @@ std::vector<int> parse_nodes(std::string const& text) {
     return nodes;
 }
 
-std::vector<PolicyKind> parse_policies(std::string const& text) {
-    std::vector<PolicyKind> policies;
+std::vector<Policy> parse_policies(std::string const& text) {
+    std::vector<Policy> policies;
     std::vector<std::string> names;
-    for (auto const kind : {PolicyKind::fixed, PolicyKind::omp_dynamic, PolicyKind::hybrid})
-        names.emplace_back(base::name(kind));
+    for (auto const& policy : base::policies) names.emplace_back(policy.name);
     for (auto const& word : split(text)) {
         auto const found = std::ranges::find(names, word);
         if (found == names.end()) {
             auto const near = base::near_word(word, names);
-            throw base::InputError("--policy {}: unknown policy '{}'{}: choose from static, omp-dynamic, hybrid", text,
-                                   word, near ? fmt::format("; did you mean '{}'?", *near) : "");
+            throw base::InputError("--policy {}: unknown policy '{}'{}: choose from {}", text, word,
+                                   near ? fmt::format("; did you mean '{}'?", *near) : "", fmt::join(names, ", "));
         }
-        auto const kind = static_cast<PolicyKind>(found - names.begin());
+        auto const kind = base::policies[static_cast<std::size_t>(found - names.begin())].policy;
         if (std::ranges::find(policies, kind) == policies.end()) policies.push_back(kind);
     }
     return policies;
@@ -124,17 +123,8 @@ void check_key(config::Override const& one) {
 cluster::ClusterOptions cluster_options(store::RunRecord const& record,
                                         std::vector<config::Override> const& overrides) {
     auto const stored = problems::experiments().parse_stored(record.config);
-    auto const c =
-        overrides.empty()
-            ? stored.cluster
-            : problems::experiments().parse(config::to_yaml(stored), "the stored experiment", overrides).cluster;
-    return {.policy = c.policy,
-            .budget_ns = c.budget.count(),
-            .commit_ns = c.commit.count(),
-            .lease_ns = c.lease.count(),
-            .checkpoint_ns = c.checkpoint.count(),
-            .group = c.group,
-            .static_depth = c.static_depth};
+    if (overrides.empty()) return stored.cluster;
+    return problems::experiments().parse(config::to_yaml(stored), "the stored experiment", overrides).cluster;
 }
 
 /// Sets what is of the network; gives back what is of the experiment.

@@ -9,8 +9,8 @@ namespace {
 Master::Options master_options(ClusterOptions const& cluster, std::vector<MemberInfo> members, std::uint8_t level) {
     return {.level = level,
             .members = std::move(members),
-            .policy = {.kind = cluster.policy, .budget_ns = cluster.budget_ns},
-            .lease_ns = cluster.lease_ns};
+            .policy = {.kind = cluster.policy, .budget_ns = cluster.budget.count()},
+            .lease_ns = cluster.lease.count()};
 }
 
 Link::Options link_options(Agent::Options const& options, base::Rank master, std::uint8_t level) {
@@ -18,9 +18,9 @@ Link::Options link_options(Agent::Options const& options, base::Rank master, std
             .self = options.self,
             .master = master,
             .host = options.host,
-            .commit_ns = options.cluster.commit_ns,
-            .budget_ns = options.cluster.budget_ns,
-            .lease_ns = options.cluster.lease_ns};
+            .commit_ns = options.cluster.commit.count(),
+            .budget_ns = options.cluster.budget.count(),
+            .lease_ns = options.cluster.lease.count()};
 }
 
 } // namespace
@@ -65,7 +65,7 @@ void Agent::dispatch(base::Rank from, Message message, std::int64_t now_ns) {
     throw base::SystemError("rank {} sent a message to a role that rank {} does not have", from.value, self_.value);
 }
 
-/// From the threads upwards: what a worker says now may be news of its group, and those of the whole run. The other way
+/// From the threads upwards: what a worker says now may be news of its group, and of the whole run. The other way
 /// round a group of one rank would keep its last commit until something else woke it.
 void Agent::tick(std::int64_t now_ns) {
     worker_->tick(now_ns);

@@ -42,7 +42,7 @@ void Conductor::resume(RunState state, std::int64_t now_ns) {
     feed([open = std::exchange(state_.open, {})](base::StopToken) mutable { return std::move(open); });
 }
 
-/// Roots may be millions, or take long to make and to cut. They are taken when they are there; most are at once.
+/// There may be millions of roots, or they take long to make and to cut. They are taken when ready; most are at once.
 template <class MakeRoots>
 void Conductor::feed(MakeRoots make_roots) {
     awaited_ = std::async(options_.feeding, [this, make = std::move(make_roots)]() mutable {
@@ -54,7 +54,7 @@ void Conductor::feed(MakeRoots make_roots) {
 
 /// Static policies cut the tree first, so that every thread of every rank gets every P-th subtree.
 search::Seeding Conductor::seed(search::PackedNodes roots) const {
-    if (options_.cluster.policy == PolicyKind::hybrid)
+    if (base::info(options_.cluster.policy).ranks_share)
         return {.done = {.counts = search::zero_counts(problem_.info())}, .subtrees = std::move(roots)};
     return problem_.seed(roots, {.depth = options_.cluster.static_depth,
                                  .subtrees = 8 * options_.workers,
@@ -178,17 +178,17 @@ void Conductor::check_limits(std::int64_t now_ns) {
 
 void Conductor::check_checkpoint(std::int64_t now_ns) {
     auto const age = now_ns - checkpoint_ns_;
-    if (!is_checkpointing_ && (is_checkpoint_due_ || age >= options_.cluster.checkpoint_ns)) {
+    if (!is_checkpointing_ && (is_checkpoint_due_ || age >= options_.cluster.checkpoint.count())) {
         is_checkpointing_ = true;
         is_checkpoint_due_ = false;
         checkpoint_ns_ = now_ns;
         top_.order_commit();
-    } else if (is_checkpointing_ && (top_.is_fresh() || age > 2'000'000'000)) { // a slow member's older commit will do
+    } else if (is_checkpointing_ && (top_.is_fresh() || age > 2'000'000'000)) { // a slow one's older commit is enough
         is_checkpointing_ = false;
         try {
             save();
         } catch (base::SystemError const& error) {
-            base::log::warn("no checkpoint, the last one stays: {}", error.what());
+            base::log::warn("no checkpoint was written, the last one stays: {}", error.what());
         }
     }
 }

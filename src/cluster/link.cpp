@@ -8,9 +8,9 @@ namespace espalier::cluster {
 
 namespace {
 
-constexpr std::int64_t chunk_ns = 1'000'000; ///< for about so long a thread works before it shows what it has
+constexpr std::int64_t chunk_ns = 1'000'000; ///< a thread works for about this long before it shows what it has
 /// Between commits that nobody asked for, for each subtree that travels with them: packing, sending and reading one
-/// takes about a microsecond in all, and shall not take more than a tenth of the time.
+/// takes about a microsecond in all, and should not take more than a tenth of the time.
 constexpr std::int64_t kept_pause_ns = 10'000;
 
 } // namespace
@@ -37,7 +37,8 @@ void Link::receive(Welcome const& welcome, std::int64_t now_ns) {
     read_clock(welcome.echo_ns, welcome.clock_ns, now_ns);
     if (welcome.epoch == epoch_) return;
     if (epoch_ != 0) {
-        base::log::warn("this rank was taken for lost; it drops its subtrees, which others have now, and starts anew");
+        base::log::warn(
+            "this rank was given up as lost; it drops its subtrees, which others have now, and starts again");
         pool_.drop_all();
     }
     epoch_ = welcome.epoch;

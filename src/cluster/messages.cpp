@@ -73,11 +73,13 @@ constexpr Hunger last_of(Hunger) { return Hunger::idle; }
 constexpr search::StopReason last_of(search::StopReason) {
     return static_cast<search::StopReason>(search::stop_reason_names.size() - 1);
 }
-constexpr search::Verification last_of(search::Verification) { return search::Verification::partial; }
+constexpr search::Verification last_of(search::Verification) {
+    return static_cast<search::Verification>(search::verification_names.size() - 1);
+}
 
 template <class Enum>
 Enum known(Enum value) {
-    if (value > last_of(value)) throw base::SystemError("a message has a value that is none of its kind");
+    if (value > last_of(value)) throw base::SystemError("a message has a value that is not one of its kind");
     return value;
 }
 
@@ -94,7 +96,7 @@ private:
     template <class T>
     void one(T& value) {
         if constexpr (std::same_as<T, bool>)
-            value = in_.get<std::uint8_t>() != 0; // any other byte is no bool
+            value = in_.get<std::uint8_t>() != 0; // any other byte is not a bool
         else if constexpr (std::is_enum_v<T>)
             value = known(in_.get<T>());
         else if constexpr (base::Packable<T>)
@@ -182,8 +184,8 @@ Message decode(std::span<std::byte const> bytes) {
     read(version, kind);
     if (version != message_version)
         throw base::SystemError(
-            "a message of version {} arrived where {} is spoken: all ranks must run the same espalier", version,
-            message_version);
+            "a message of version {} arrived, but this rank speaks version {}: all ranks must run the same espalier",
+            version, message_version);
     Message message{.header = {}, .body = body_of(kind & ~classes_follow)};
     read(message.header);
     if ((kind & classes_follow) != 0) read(message.header.classes);

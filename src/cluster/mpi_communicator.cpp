@@ -30,7 +30,7 @@ int number_in(char const* name) { return has_variable(name) ? std::atoi(std::get
 constexpr auto whole = "inf";
 
 /// UCX would fetch messages above a size out of the memory of the sender, and end the receiver if the sender was killed
-/// meanwhile. With a threshold that no message reaches it does not. A site's own setting stays, and is warned of.
+/// meanwhile. With a threshold that no message reaches it does not. A site's own setting stays, with a warning.
 void send_large_messages_whole() { setenv("UCX_RNDV_THRESH", whole, 0); }
 
 void warn_of_fetched_messages() {
@@ -61,7 +61,7 @@ public:
         int provided = 0;
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
         if (provided < MPI_THREAD_FUNNELED)
-            throw base::SystemError("this MPI library supports no threads beside the one that calls it");
+            throw base::SystemError("this MPI library does not support threads besides the one that calls it");
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // a message to a dead rank must not end the others
         expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "meet");
         MPI_Comm_rank(comm_, &rank_);
@@ -129,7 +129,7 @@ private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t host_length = 64;
 
-    /// Of a message whose beginning has come.
+    /// A message whose beginning has arrived.
     struct Arriving {
         Incoming incoming;
         MPI_Request request = MPI_REQUEST_NULL;
@@ -165,8 +165,8 @@ private:
     [[nodiscard]] base::Nanoseconds end_patience() const {
         return std::min<base::Nanoseconds>(patience_, std::chrono::seconds(10));
     }
-    /// False if a rank has not come here after a while. Rank 0 comes last, when all is written, so it waits for
-    /// moments; the others wait for what it writes.
+    /// False if a rank has not come here after a while. Rank 0 comes last, when all is written, so it waits
+    /// briefly; the others wait for what it writes.
     bool everybody_ends() {
         auto const deadline = Clock::now() + (rank_ == 0 ? end_patience() : patience_);
         return meet(deadline) && settle() && meet(deadline) && settle();
@@ -230,7 +230,7 @@ private:
 
 bool is_started_by_mpi() { return has_variable("PMI_RANK") || has_variable("PMI_FD") || has_variable("PMIX_RANK"); }
 
-/// A launcher of another kind starts N processes, each of which would believe to be alone.
+/// A launcher of another kind starts N processes, each of which would believe that it is alone.
 void refuse_singletons() {
     auto const slurm = has_variable("SLURM_STEP_ID") ? number_in("SLURM_STEP_NUM_TASKS") : 0;
     auto const open_mpi = number_in("OMPI_COMM_WORLD_SIZE");

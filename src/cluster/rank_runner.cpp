@@ -30,7 +30,7 @@ RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& o
     : problem_(problem), options_(options), comm_(comm), journal_(journal), start_cpu_s_(base::process_cpu_seconds()),
       start_ns_(base::steady_ns()), recorder_(options.trace, options.threads), records_(options.folder),
       pool_(problem.make_pool({.threads = options.threads,
-                               .is_stealing = options.cluster.policy != PolicyKind::fixed,
+                               .is_stealing = base::info(options.cluster.policy).threads_share,
                                .verify_batch = options.verify_batch,
                                .rank = comm.rank().value,
                                .trace = &recorder_,
@@ -60,7 +60,7 @@ void RankRunner::load_measured() {
         if (!stored) return;
         for (auto const& result : stored->record.results) measured_.add(result);
     } catch (base::InputError const& error) {
-        base::log::warn("this rank measures again what is stored: {}", error.what());
+        base::log::warn("this rank measures stored results again: {}", error.what());
     }
 }
 
@@ -199,24 +199,25 @@ void RankRunner::check_memory(std::int64_t now_ns) {
     if (used > options_.memory_bytes)
         agent_->worker().ask_to_stop(
             search::StopReason::memory_limit,
-            fmt::format("rank {} on {} needs {} and may use {} (search.memory): raise it and go on", comm_.rank().value,
-                        base::host_name(), base::human_bytes(static_cast<double>(used)),
+            fmt::format("rank {} on {} needs {} and may use {} (search.memory): raise it and resume",
+                        comm_.rank().value, base::host_name(), base::human_bytes(static_cast<double>(used)),
                         base::human_bytes(static_cast<double>(options_.memory_bytes))));
     else if (used > options_.memory_bytes / 10 * 9 && agent_->top() == nullptr)
         agent_->worker().relieve(now_ns);
 }
 
 /// Rank 0, or this group's master, is the one that must live. Time counts only while this rank is awake itself, so that
-/// a rank that was stopped and goes on does not give up at once.
+/// a rank that was stopped and continues does not give up at once.
 void RankRunner::check_master(std::int64_t now_ns) {
     if (comm_.rank().value == 0) return;
     auto const heard = agent_->heard_ns();
     silence_ns_ = heard != heard_ns_ ? 0 : silence_ns_ + std::min(now_ns - stepped_ns_, second);
     heard_ns_ = heard;
     stepped_ns_ = now_ns;
-    if (silence_ns_ < 6 * options_.cluster.lease_ns + 5 * second) return;
-    base::log::error("no word from the master for {}: this rank ends; the run can be resumed from its last checkpoint",
-                     base::human_duration(1e-9 * static_cast<double>(silence_ns_)));
+    if (silence_ns_ < 6 * options_.cluster.lease.count() + 5 * second) return;
+    base::log::error(
+        "the master has been silent for {}: this rank ends; the run can be resumed from its last checkpoint",
+        base::human_duration(1e-9 * static_cast<double>(silence_ns_)));
     write_trace(trace::Drain::all);
     std::_Exit(static_cast<int>(base::ExitCode::failure));
 }
@@ -253,7 +254,7 @@ void RankRunner::show_progress(std::int64_t now_ns) {
     shown_ns_ = now_ns;
 }
 
-/// A trace that cannot be written is not worth a run: it ends with a warning, the search goes on.
+/// A trace that cannot be written is not worth a run: it ends with a warning, and the search continues.
 void RankRunner::write_trace(trace::Drain what) {
     auto const cpu_start = base::thread_cpu_ns();
     auto const events = recorder_.drain(what);
@@ -298,7 +299,7 @@ Farewell RankRunner::farewell() {
     return farewell;
 }
 
-/// The threads have ended: says what this rank cost, and waits until everybody who lives has said so too.
+/// The threads have ended: says what this rank cost, and waits until everybody who is alive has said so too.
 void RankRunner::part() {
     progress_.clear();
     write_trace(trace::Drain::all);
@@ -337,8 +338,9 @@ Outcome RankRunner::outcome() {
 Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
                RunJournal* journal) {
     auto tuned = options;
-    if (options.limits.max_nodes > 0 || options.limits.max_results > 0) // a limit is kept as well as the news are fresh
-        tuned.cluster.budget_ns = std::min<std::int64_t>(options.cluster.budget_ns, 10 * ms);
+    if (options.limits.max_nodes > 0 ||
+        options.limits.max_results > 0) // a limit is kept as exactly as the news is fresh
+        tuned.cluster.budget = std::min(options.cluster.budget, base::Nanoseconds(10 * ms));
     return RankRunner(problem, tuned, comm, journal).run();
 }
 

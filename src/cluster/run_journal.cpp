@@ -62,7 +62,7 @@ void RunJournal::load(store::RunRecord const& previous) {
             (folder_.path() / "checkpoint.h5").string());
     record_.counts = checkpoint.counts;
     record_.stage = checkpoint.stage;
-    record_.results = std::move(loaded->record.results); // its own: they fit to its counts whatever run.h5 says
+    record_.results = std::move(loaded->record.results); // its own: they fit its counts whatever run.h5 says
     record_.progress = std::move(loaded->record.progress);
     checkpoints_ = checkpoint.number;
     older_stage_ = checkpoint.stage;

@@ -39,7 +39,7 @@ struct SimulatedRank {
 struct Event {
     static constexpr std::uint32_t no_letter = ~std::uint32_t{0};
     std::int64_t at_ns = 0;
-    std::uint64_t order = 0; ///< equal times keep the order of their making
+    std::uint64_t order = 0; ///< equal times keep the order of their creation
     std::int32_t rank = 0;
     std::uint32_t letter = no_letter;
 
@@ -106,13 +106,13 @@ public:
 
 private:
     SimulatedRank make_rank(Rank self, Journal& journal) {
-        SimulatedRank r{.worker =
-                            problem_.make_virtual_worker({.threads = options_.threads,
-                                                          .is_stealing = options_.cluster.policy != PolicyKind::fixed,
-                                                          .node_ns = options_.node_ns,
-                                                          .slowdown = options_.slowdown,
-                                                          .records = &journal.records(),
-                                                          .measured = &journal.measured()})};
+        SimulatedRank r{
+            .worker = problem_.make_virtual_worker({.threads = options_.threads,
+                                                    .is_stealing = base::info(options_.cluster.policy).threads_share,
+                                                    .node_ns = options_.node_ns,
+                                                    .slowdown = options_.slowdown,
+                                                    .records = &journal.records(),
+                                                    .measured = &journal.measured()})};
         r.agent = std::make_unique<Agent>(
             problem_.info(), *r.worker,
             Agent::Options{self, {options_.ranks, options_.cluster.group}, options_.cluster, "sim"}, Link::EmitSink{},

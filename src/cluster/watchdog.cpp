@@ -15,7 +15,7 @@ namespace espalier::cluster {
 std::string start_message(std::chrono::nanoseconds patience) {
     auto const* const rank = std::getenv("PMI_RANK");
     return fmt::format("espalier: error: rank {} on {}: the ranks had not found each other after {} (cluster.start, or "
-                       "ESPALIER_START in the environment; one of them was perhaps killed, or came late): this rank "
+                       "ESPALIER_START in the environment; one of them may have been killed, or came late): this rank "
                        "ends; start the same command again\n",
                        rank != nullptr ? rank : "0", base::host_name(), base::format_duration(patience));
 }

@@ -52,8 +52,8 @@ Section<VerifyConfig> verify_section() {
 }
 
 Scalar<Policy> policy() {
-    return choice<Policy>(
-        {{"hybrid", Policy::hybrid}, {"static", Policy::fixed}, {"omp-dynamic", Policy::omp_dynamic}});
+    auto const row = [](Policy policy) { return std::pair{std::string(base::name(policy)), policy}; };
+    return choice<Policy>({row(Policy::hybrid), row(Policy::fixed), row(Policy::omp_dynamic)});
 }
 
 Section<TraceConfig> trace_section() {

@@ -33,14 +33,7 @@ int threads_of(config::RunConfig const& config, cluster::Communicator const& com
 }
 
 cluster::SearchOptions options_of(config::RunConfig const& config, cluster::Communicator const& comm) {
-    auto const& c = config.cluster;
-    return {.cluster = {.policy = c.policy,
-                        .budget_ns = c.budget.count(),
-                        .commit_ns = c.commit.count(),
-                        .lease_ns = c.lease.count(),
-                        .checkpoint_ns = c.checkpoint.count(),
-                        .group = c.group,
-                        .static_depth = c.static_depth},
+    return {.cluster = config.cluster,
             .limits = {config.search.max_time.count(), config.search.max_nodes, config.search.max_results},
             .threads = threads_of(config, comm),
             .memory_bytes = memory_limit(config.search.memory, comm),

@@ -126,7 +126,7 @@ StartUp SearchRun::try_to_prepare() {
     experiment_ = problems::load(request_.experiment, request_.overrides());
     if (!request_.print_config && !request_.dry_run) return open_folder();
     voice_.print(request_.print_config ? config::to_yaml(experiment_.config) : plan());
-    return {.exit_code = 0};
+    return {.exit_code = static_cast<int>(ExitCode::done)};
 }
 
 StartUp SearchRun::open_folder() {

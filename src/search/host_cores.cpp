@@ -71,7 +71,7 @@ void HostCores::leave() {
 }
 
 void HostCores::take(base::StopToken const& stop) {
-    leave(); // two who waited for each other's share would wait for ever
+    leave(); // two who waited for each other's share would wait forever
     lock(wish_, stop);
     try {
         lock(work_, stop);

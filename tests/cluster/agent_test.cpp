@@ -18,7 +18,9 @@ search::ProblemInfo info() { return {.kind = "test", .reasons = {"leaf"}}; }
 Agent::Options options(int self, int ranks, int group) {
     return {.self = Rank{self},
             .layout = {.ranks = ranks, .group = group},
-            .cluster = {.budget_ns = 8 * second, .commit_ns = 30 * second, .lease_ns = 4 * second},
+            .cluster = {.budget = base::Nanoseconds(8 * second),
+                        .commit = base::Nanoseconds(30 * second),
+                        .lease = base::Nanoseconds(4 * second)},
             .host = "here"};
 }
 

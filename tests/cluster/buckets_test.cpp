@@ -65,7 +65,8 @@ TEST_P(Buckets, a_third_stage_gets_the_records_of_the_second_only) {
 TEST_P(Buckets, a_run_stopped_in_any_stage_resumes_with_the_shards_of_earlier_executions) {
     Joined const joined{.pairs = 1'000, .rows = 7, .leaf = 8};
     auto const problem = search::erase(joined);
-    SearchOptions options{.cluster = {.budget_ns = 2 * ms}, .limits = {.max_nodes = 1'000}, .threads = threads};
+    SearchOptions options{
+        .cluster = {.budget = base::Nanoseconds(2 * ms)}, .limits = {.max_nodes = 1'000}, .threads = threads};
     Outcome outcome;
     std::vector<std::uint64_t> found;
     int executions = 0;
@@ -87,7 +88,7 @@ TEST_P(Buckets, static_policies_cut_buckets_too) {
     auto const journal = make_journal(*problem, folder.path);
 
     auto const outcome =
-        search_in_process(*problem, ranks, {.cluster = {.policy = PolicyKind::fixed}, .threads = threads}, *journal);
+        search_in_process(*problem, ranks, {.cluster = {.policy = base::Policy::fixed}, .threads = threads}, *journal);
 
     EXPECT_EQ(keys(journal->record().results), joined.known());
     EXPECT_EQ(outcome.counts, counts_of(joined));
@@ -99,8 +100,8 @@ RC_GTEST_PROP(BucketLaws, faults_and_stops_never_change_answer_and_counts, ()) {
     Joined const joined{.numbers = 3'000, .pairs = 200, .rows = *rc::gen::inRange<std::uint64_t>(0, 6), .leaf = 4};
     auto const problem = search::erase(joined);
     SimulationOptions options{.ranks = 4, .threads = *rc::gen::inRange(1, 3), .node_ns = ms};
-    options.cluster.lease_ns = 100 * ms;
-    options.cluster.commit_ns = 50 * ms;
+    options.cluster.lease = base::Nanoseconds(100 * ms);
+    options.cluster.commit = base::Nanoseconds(50 * ms);
     options.limits.max_time_ns = *rc::gen::inRange<std::int64_t>(50, 600) * ms;
     auto const faults = *rc::gen::inRange(0, 4);
     for (int i = 0; i < faults; ++i)

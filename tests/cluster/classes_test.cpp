@@ -50,7 +50,8 @@ TEST_P(Classes, simulated_ranks_give_the_same_answer_and_prune) {
 
 TEST_P(Classes, a_run_stopped_again_and_again_resumes_with_the_best_of_every_class) {
     TemporaryFolder const folder;
-    SearchOptions options{.cluster = {.budget_ns = 2 * ms}, .limits = {.max_nodes = 400}, .threads = threads};
+    SearchOptions options{
+        .cluster = {.budget = base::Nanoseconds(2 * ms)}, .limits = {.max_nodes = 400}, .threads = threads};
     Outcome outcome;
     std::vector<std::uint64_t> found;
     int executions = 0;
@@ -82,8 +83,8 @@ RC_GTEST_PROP(ClassesLaws, faults_and_stops_never_change_the_answer, ()) {
     Bundles const bundles(9, base::Seed{*rc::gen::arbitrary<std::uint64_t>()});
     auto const problem = search::erase(bundles);
     SimulationOptions options{.ranks = 4, .threads = *rc::gen::inRange(1, 3), .node_ns = ms};
-    options.cluster.lease_ns = 100 * ms;
-    options.cluster.commit_ns = 50 * ms;
+    options.cluster.lease = base::Nanoseconds(100 * ms);
+    options.cluster.commit = base::Nanoseconds(50 * ms);
     options.limits.max_time_ns = *rc::gen::inRange<std::int64_t>(50, 400) * ms;
     auto const faults = *rc::gen::inRange(0, 4);
     for (int i = 0; i < faults; ++i)

@@ -33,6 +33,17 @@ TEST_F(ConductorTest, what_a_stage_emitted_is_joined_by_key_each_value_once) {
     EXPECT_EQ(problem->asked_with[1].values, (std::vector<base::Bytes>{{std::byte{1}}, {std::byte{3}}}));
 }
 
+TEST_F(ConductorTest, marks_that_follow_each_other_are_one_and_a_gap_of_lost_work_stays) {
+    make({}, two_stages());
+    conductor->start(0);
+    feed(0);
+
+    say(commit(1, {.emit_marks = {{1, 10, 0}, {1, 15, 10}, {1, 30, 20}}}), 2 * second);
+    conductor->tick(2 * second);
+
+    EXPECT_EQ(conductor->state().emit_marks, (std::vector<search::EmitMark>{{1, 15, 0}, {1, 30, 20}}));
+}
+
 TEST_F(ConductorTest, the_next_stage_begins_without_the_records_of_the_last_one_and_with_a_checkpoint) {
     make({}, two_stages());
     problem->second_roots = nodes(2);
@@ -52,7 +63,7 @@ TEST_F(ConductorTest, the_next_stage_begins_without_the_records_of_the_last_one_
 
 TEST_F(ConductorTest, a_last_stage_without_roots_completes_the_run_and_one_that_the_cut_finished_counts) {
     for (bool const is_cut : {false, true}) {
-        make({.cluster = {.policy = is_cut ? PolicyKind::fixed : PolicyKind::hybrid}}, two_stages());
+        make({.cluster = {.policy = is_cut ? base::Policy::fixed : base::Policy::hybrid}}, two_stages());
         fed = 0;
         conductor->start(0);
         feed(0);

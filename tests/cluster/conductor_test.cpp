@@ -41,7 +41,7 @@ TEST_F(ConductorTest, branch_and_bound_keeps_all_results_equal_to_the_best) {
 }
 
 TEST_F(ConductorTest, results_of_the_cut_are_stamped_with_the_run_time_of_all_executions) {
-    make({.cluster = {.policy = PolicyKind::fixed}});
+    make({.cluster = {.policy = base::Policy::fixed}});
     problem->cut = {.counts = {.nodes = 3, .funnel = {0}}, .results = {result(1)}};
 
     conductor->resume({.counts = search::zero_counts(info()), .earlier_seconds = 100, .open = nodes(1)}, second);
@@ -121,7 +121,7 @@ TEST_F(ConductorTest, a_limit_that_is_met_when_nothing_is_left_is_completion) {
     EXPECT_EQ(conductor->reason(), StopReason::complete);
 }
 
-TEST_F(ConductorTest, an_error_is_no_completion_and_is_told_only_of_runs_that_are_not_complete) {
+TEST_F(ConductorTest, an_error_is_not_completion_and_is_told_only_of_runs_that_are_not_complete) {
     for (auto const asked : {StopReason::error, StopReason::memory_limit}) {
         make({});
         fed = 0;
@@ -142,7 +142,7 @@ TEST_F(ConductorTest, an_error_is_no_completion_and_is_told_only_of_runs_that_ar
 }
 
 TEST_F(ConductorTest, a_cut_in_progress_is_told_that_the_run_stops) {
-    make({.cluster = {.policy = PolicyKind::fixed}});
+    make({.cluster = {.policy = base::Policy::fixed}});
     conductor->start(0);
     EXPECT_FALSE(problem->stop.is_raised());
 
@@ -154,7 +154,7 @@ TEST_F(ConductorTest, a_cut_in_progress_is_told_that_the_run_stops) {
 // --- checkpoints
 
 TEST_F(ConductorTest, a_checkpoint_is_ordered_once_and_saved_when_the_member_has_committed) {
-    make({.cluster = {.checkpoint_ns = 300 * second}});
+    make({.cluster = {.checkpoint = base::Nanoseconds(300 * second)}});
     conductor->start(0);
     feed(0);
     conductor->request_checkpoint();
@@ -177,7 +177,7 @@ TEST_F(ConductorTest, a_checkpoint_is_ordered_once_and_saved_when_the_member_has
 }
 
 TEST_F(ConductorTest, a_checkpoint_is_due_an_interval_after_the_last_one) {
-    make({.cluster = {.checkpoint_ns = 10 * second}});
+    make({.cluster = {.checkpoint = base::Nanoseconds(10 * second)}});
     conductor->start(5 * second);
     feed(5 * second);
 
@@ -195,8 +195,8 @@ TEST_F(ConductorTest, a_checkpoint_is_due_an_interval_after_the_last_one) {
     EXPECT_EQ(journal.saved.size(), 1u);
 }
 
-TEST_F(ConductorTest, a_checkpoint_does_not_wait_for_ever_for_a_slow_member) {
-    make({.cluster = {.checkpoint_ns = 300 * second}});
+TEST_F(ConductorTest, a_checkpoint_does_not_wait_forever_for_a_slow_member) {
+    make({.cluster = {.checkpoint = base::Nanoseconds(300 * second)}});
     conductor->start(0);
     conductor->request_checkpoint();
     conductor->tick(0);
@@ -210,7 +210,7 @@ TEST_F(ConductorTest, a_checkpoint_does_not_wait_for_ever_for_a_slow_member) {
 }
 
 TEST_F(ConductorTest, a_checkpoint_that_cannot_be_written_is_tried_again_at_the_next_interval) {
-    make({.cluster = {.checkpoint_ns = 10 * second}});
+    make({.cluster = {.checkpoint = base::Nanoseconds(10 * second)}});
     conductor->start(0);
     journal.is_full = true;
     conductor->request_checkpoint();

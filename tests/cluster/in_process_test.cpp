@@ -61,7 +61,8 @@ TEST_P(InProcess, stages_go_through_emit_shards) {
 TEST_P(InProcess, a_run_stopped_by_a_limit_goes_on_from_its_folder) {
     Spread const tree({.seed = base::Seed{5}, .expected_size = 6'000'000, .kind = Spread::Kind::geometric});
     auto const problem = search::erase(tree);
-    SearchOptions options{.cluster = {.budget_ns = 2'000'000}, .limits = {.max_nodes = 300'000}, .threads = threads};
+    SearchOptions options{
+        .cluster = {.budget = base::Nanoseconds(2'000'000)}, .limits = {.max_nodes = 300'000}, .threads = threads};
     int executions = 0;
     Outcome outcome{.reason = search::StopReason::node_limit};
     while (outcome.reason == search::StopReason::node_limit && executions < 50) {

@@ -1,4 +1,4 @@
-/// A member that was taken for lost and comes back while the run stops.
+/// A member that was given up as lost and comes back while the run stops.
 
 #include "espalier/base/log.hpp"
 #include "master_fixture.hpp"

@@ -134,6 +134,19 @@ TEST_F(MasterTest, who_declined_and_has_something_now_is_asked_at_once) {
     EXPECT_EQ(said_to<Order>(1).size(), 1u);
 }
 
+TEST_F(MasterTest, a_tick_without_news_asks_nobody_while_nobody_waits) {
+    hello(0);
+    hello(1);
+    say(1, declined());
+    (void)master.take_outgoing();
+
+    master.tick(10 * ms); // it could be asked again by now
+    EXPECT_TRUE(said_to<Order>(1).empty());
+    say(0, rich(1), 10 * ms);
+
+    EXPECT_EQ(said_to<Order>(1).size(), 1u);
+}
+
 TEST_F(MasterTest, a_hungry_member_is_not_asked_to_feed_itself) {
     hello(0);
     hello(1);
@@ -217,7 +230,7 @@ TEST_F(OtherMasterTest, who_is_soon_back_for_more_gets_more_and_more_but_never_a
 }
 
 TEST_F(OtherMasterTest, a_static_policy_deals_when_everybody_is_there) {
-    make({{Rank{0}}, {Rank{1}}}, {.kind = PolicyKind::fixed});
+    make({{Rank{0}}, {Rank{1}}}, {.kind = base::Policy::fixed});
     hello(0);
     master->add(nodes(5));
     EXPECT_TRUE(said<Batch>().empty());

@@ -87,7 +87,7 @@ TEST_P(Measure, a_measurement_that_takes_for_ever_is_given_up_at_a_limit_and_don
 TEST_P(Measure, measurements_longer_than_a_lease_cost_no_rank) {
     Timed const slow{{.levels = 3, .keys = 2, .measure_ns = 400 * ms}};
 
-    auto const outcome = search(slow, {.cluster = {.lease_ns = 100 * ms}});
+    auto const outcome = search(slow, {.cluster = {.lease = base::Nanoseconds(100 * ms)}});
 
     EXPECT_EQ(outcome.reason, StopReason::complete);
     EXPECT_EQ(outcome.lost_ranks, 0);
@@ -97,7 +97,7 @@ TEST_P(Measure, measurements_longer_than_a_lease_cost_no_rank) {
 TEST_P(Measure, static_policies_measure_too) {
     Timed const timed;
 
-    auto const outcome = search(timed, {.cluster = {.policy = PolicyKind::fixed, .static_depth = 6}});
+    auto const outcome = search(timed, {.cluster = {.policy = base::Policy::fixed, .static_depth = 6}});
 
     EXPECT_EQ(outcome.reason, StopReason::complete);
     EXPECT_EQ(timed.watch->disturbed.load(), 0);

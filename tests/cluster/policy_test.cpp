@@ -62,9 +62,9 @@ TEST(BatchPolicy, a_master_with_many_members_does_not_ask_for_more_messages_than
 }
 
 TEST(BatchPolicy, only_hybrid_moves_work_between_ranks) {
-    EXPECT_FALSE(BatchPolicy({.kind = PolicyKind::fixed}).is_balancing());
-    EXPECT_FALSE(BatchPolicy({.kind = PolicyKind::omp_dynamic}).is_balancing());
-    EXPECT_TRUE(BatchPolicy({.kind = PolicyKind::hybrid}).is_balancing());
+    EXPECT_FALSE(BatchPolicy({.kind = base::Policy::fixed}).is_balancing());
+    EXPECT_FALSE(BatchPolicy({.kind = base::Policy::omp_dynamic}).is_balancing());
+    EXPECT_TRUE(BatchPolicy({.kind = base::Policy::hybrid}).is_balancing());
 }
 
 TEST(Layout, a_few_ranks_report_to_rank_0) {

@@ -23,7 +23,7 @@ namespace {
     std::_Exit(watch.wants_stop() ? 7 : 8);
 }
 
-/// One signal, and so long without a watch.
+/// One signal, and this long without a watch.
 void live_on(int number, int pause_ms) {
     {
         SignalWatch const watch;

@@ -93,7 +93,7 @@ TEST_P(SimulatedRanks, stages_are_joined_by_key_at_the_master) {
 
 TEST_P(SimulatedRanks, every_policy_gives_the_same_counts) {
     Spread const tree({.expected_size = 20'000});
-    for (auto const policy : {PolicyKind::fixed, PolicyKind::omp_dynamic, PolicyKind::hybrid}) {
+    for (auto const policy : {base::Policy::fixed, base::Policy::omp_dynamic, base::Policy::hybrid}) {
         auto options = ranks(GetParam());
         options.cluster.policy = policy;
 
@@ -152,7 +152,7 @@ TEST(Simulation, hybrid_beats_static_on_an_unbalanced_tree) {
     Spread const tree({.seed = base::Seed{2}, .expected_size = 50'000});
     auto options = ranks(8);
     auto const hybrid = simulate(*search::erase(tree), options);
-    options.cluster.policy = PolicyKind::fixed;
+    options.cluster.policy = base::Policy::fixed;
     auto const fixed = simulate(*search::erase(tree), options);
 
     EXPECT_LT(hybrid.makespan_ns, fixed.makespan_ns);
@@ -161,8 +161,8 @@ TEST(Simulation, hybrid_beats_static_on_an_unbalanced_tree) {
 TEST(Simulation, a_rank_that_dies_costs_time_but_no_node) {
     Spread const tree({.expected_size = 30'000});
     auto options = ranks(4);
-    options.cluster.lease_ns = 300 * ms;
-    options.cluster.commit_ns = 200 * ms;
+    options.cluster.lease = base::Nanoseconds(300 * ms);
+    options.cluster.commit = base::Nanoseconds(200 * ms);
     options.faults = {{.at_ns = 1 * second, .rank = base::Rank{2}}, {.at_ns = 2 * second, .rank = base::Rank{3}}};
 
     auto const report = simulate(*search::erase(tree), options);
@@ -175,8 +175,8 @@ TEST(Simulation, a_rank_that_dies_costs_time_but_no_node) {
 TEST(Simulation, a_rank_suspected_in_vain_comes_back_and_its_late_messages_do_not_count) {
     Spread const tree({.expected_size = 30'000});
     auto options = ranks(3);
-    options.cluster.lease_ns = 300 * ms;
-    options.cluster.commit_ns = 100 * ms;
+    options.cluster.lease = base::Nanoseconds(300 * ms);
+    options.cluster.commit = base::Nanoseconds(100 * ms);
     options.faults = {{.at_ns = 1 * second, .rank = base::Rank{1}, .silent_ns = 1 * second},
                       {.at_ns = 4 * second, .rank = base::Rank{2}, .silent_ns = 2 * second}};
 
@@ -190,8 +190,8 @@ TEST(Simulation, a_group_that_dies_with_its_master_costs_no_node) {
     Spread const tree({.expected_size = 60'000, .kind = Spread::Kind::geometric});
     auto options = ranks(20);
     options.cluster.group = 5;
-    options.cluster.lease_ns = 300 * ms;
-    options.cluster.commit_ns = 200 * ms;
+    options.cluster.lease = base::Nanoseconds(300 * ms);
+    options.cluster.commit = base::Nanoseconds(200 * ms);
     options.faults = {{.at_ns = 500 * ms, .rank = base::Rank{5}}, {.at_ns = 700 * ms, .rank = base::Rank{12}}};
 
     auto const report = simulate(*search::erase(tree), options);
@@ -237,7 +237,7 @@ TEST(Simulation, node_and_result_limits_stop_early) {
 TEST(Simulation, checkpoints_are_taken_at_their_interval) {
     Spread const tree({.expected_size = 30'000});
     auto options = ranks(2);
-    options.cluster.checkpoint_ns = 1 * second;
+    options.cluster.checkpoint = base::Nanoseconds(1 * second);
     MemoryJournal journal;
 
     auto const report = simulate(*search::erase(tree), options, journal);
@@ -265,8 +265,8 @@ RC_GTEST_PROP(SimulationLaws, stopping_anywhere_and_going_on_gives_exact_counts,
 RC_GTEST_PROP(SimulationLaws, random_faults_never_change_the_counts, ()) {
     Spread const tree({.seed = base::Seed{*rc::gen::arbitrary<std::uint64_t>()}, .expected_size = 4'000});
     auto options = ranks(5);
-    options.cluster.lease_ns = 100 * ms;
-    options.cluster.commit_ns = 50 * ms;
+    options.cluster.lease = base::Nanoseconds(100 * ms);
+    options.cluster.commit = base::Nanoseconds(50 * ms);
     auto const faults = *rc::gen::inRange(0, 5);
     for (int i = 0; i < faults; ++i)
         options.faults.push_back({.at_ns = *rc::gen::inRange<std::int64_t>(0, 2 * second),

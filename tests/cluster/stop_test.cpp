@@ -65,7 +65,7 @@ struct Broad {
     Node unpack(std::span<std::byte const> bytes) const { return base::ByteReader(bytes).get<std::uint32_t>(); }
 };
 
-/// A toy whose second stage takes for ever to be made, unless told otherwise.
+/// A toy whose second stage takes forever to be made, unless told otherwise.
 struct SlowStages : TwoStage {
     bool is_slow = true;
     search::StopReason asks = StopReason::complete; ///< signal: SIGTERM comes when the stage is being made
@@ -86,7 +86,7 @@ struct SlowStages : TwoStage {
 TEST_P(StoppedRun, roots_that_take_for_ever_are_given_up_at_a_limit_and_made_after_a_resume) {
     auto const expected = walk(Slow{});
 
-    for (auto const policy : {PolicyKind::hybrid, PolicyKind::fixed}) {
+    for (auto const policy : {base::Policy::hybrid, base::Policy::fixed}) {
         TemporaryFolder const fresh;
         for (int i = 0; i < 2; ++i) {
             auto const stopped = search({{.node_ns = for_ever, .where = Slow::Where::roots}},
@@ -126,7 +126,7 @@ TEST_P(StoppedRun, a_stage_that_takes_for_ever_to_be_made_is_given_up_and_made_a
     EXPECT_EQ(found, keys(expected.results));
 }
 
-/// Nodes that take for ever: without the token no rank would end.
+/// Nodes that take forever: without the token no rank would end.
 TEST_P(StoppedRun, long_nodes_and_batches_are_given_up_at_a_limit_and_done_after_a_resume) {
     auto const expected = walk(Slow{});
 
@@ -163,10 +163,10 @@ TEST_P(StoppedRun, a_chain_of_stops_in_the_middle_of_nodes_ends_exact) {
 
 /// The cut takes longer than many leases and than the limit; meanwhile nobody is lost.
 TEST_P(StoppedRun, a_static_cut_that_takes_for_ever_starves_no_lease_and_ends_at_a_limit) {
-    auto const policy = PolicyKind::fixed;
-    auto const stopped =
-        search({{.node_ns = for_ever, .where = Slow::Where::expand}},
-               {.cluster = {.policy = policy, .lease_ns = 100 * ms}, .limits = {.max_time_ns = 700 * ms}});
+    auto const policy = base::Policy::fixed;
+    auto const stopped = search(
+        {{.node_ns = for_ever, .where = Slow::Where::expand}},
+        {.cluster = {.policy = policy, .lease = base::Nanoseconds(100 * ms)}, .limits = {.max_time_ns = 700 * ms}});
     auto const outcome = search({}, {.cluster = {.policy = policy}});
 
     EXPECT_EQ(stopped.reason, StopReason::time_limit);
@@ -177,8 +177,8 @@ TEST_P(StoppedRun, a_static_cut_that_takes_for_ever_starves_no_lease_and_ends_at
 }
 
 TEST_P(StoppedRun, nodes_that_take_longer_than_a_lease_cost_no_rank) {
-    auto const outcome =
-        search({{.levels = 2, .node_ns = 500 * ms, .where = Slow::Where::assess}}, {.cluster = {.lease_ns = 100 * ms}});
+    auto const outcome = search({{.levels = 2, .node_ns = 500 * ms, .where = Slow::Where::assess}},
+                                {.cluster = {.lease = base::Nanoseconds(100 * ms)}});
 
     EXPECT_EQ(outcome.lost_ranks, 0);
     EXPECT_EQ(outcome.counts, walk(Slow{{.levels = 2}}).counts);

@@ -23,8 +23,8 @@ constexpr std::int64_t ms = 1'000'000;
 SimulationOptions disturbed_ranks() {
     base::log::configure({.level = base::log::Level::quiet});
     SimulationOptions options{.ranks = 4, .threads = *rc::gen::inRange(1, 4), .node_ns = ms};
-    options.cluster.lease_ns = 100 * ms;
-    options.cluster.commit_ns = *rc::gen::element<std::int64_t>(20, 50, 200) * ms;
+    options.cluster.lease = base::Nanoseconds(100 * ms);
+    options.cluster.commit = base::Nanoseconds(*rc::gen::element<std::int64_t>(20, 50, 200) * ms);
     options.cluster.group = *rc::gen::element(2, 200);
     auto const faults = *rc::gen::inRange(0, 6);
     for (int i = 0; i < faults; ++i)

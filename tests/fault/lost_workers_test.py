@@ -108,7 +108,7 @@ class LostMaster(Case):
         job.until(lambda: not job.ranks(), "all ranks have ended")
         job.end()
 
-        self.assertIn("no word from the master", job.stderr)
+        self.assertIn("the master has been silent", job.stderr)
         self.assertGreater(self.expect_stopped("interrupted")["nodes"], 0)
         again = self.search(experiment, threads=2)
         again.wait()

@@ -44,7 +44,7 @@ class Start(Case):
         job.until_ranks_have_ended()
         if code == -signal.SIGPIPE:
             return
-        reasons = [TOO_LATE, COULD_NOT, MPI_GAVE_UP, LAUNCHER_GAVE_UP, "no word from the master", f"rank {victim}", '"complete"']
+        reasons = [TOO_LATE, COULD_NOT, MPI_GAVE_UP, LAUNCHER_GAVE_UP, "the master has been silent", f"rank {victim}", '"complete"']
         self.assertRegex(job.stderr + job.stdout, "|".join(reasons), job.describe())
 
     def expect_exact_again(self, number: int) -> None:

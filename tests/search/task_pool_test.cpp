@@ -244,8 +244,8 @@ RC_GTEST_PROP(TaskPool, any_tree_and_any_number_of_threads_give_the_same_counts,
 
 namespace {
 
-/// Stops a pool after each of its rounds and goes on with what is left in a new one, as resumes do, until all is done.
-/// In the first `slow_rounds` the problem takes for ever where it is told to.
+/// Stops a pool after each of its rounds and continues with what is left in a new one, as resumes do, until all is
+/// done. In the first `slow_rounds` the problem takes forever where it is told to.
 toys::Walk search_with_stops(Slow::Where where, int threads, int slow_rounds) {
     auto const quick = search::erase(Slow{});
     auto const endless = search::erase(Slow{{.node_ns = std::int64_t{1} << 60, .where = where}});
@@ -259,7 +259,7 @@ toys::Walk search_with_stops(Slow::Where where, int threads, int slow_rounds) {
             pool->add(std::exchange(open, {}));
             for (int i = 0; i < 10 && !pool->status().is_dry; ++i) pool->wait(std::chrono::milliseconds(2));
             pool->prepare_to_stop();
-            if (round % 2 == 0) pool->wait(std::chrono::milliseconds(20)); // else what was begun is still going on
+            if (round % 2 == 0) pool->wait(std::chrono::milliseconds(20)); // else what was begun is still in progress
             harvest = pool->harvest(0);
         });
         EXPECT_FALSE(pool->failure());

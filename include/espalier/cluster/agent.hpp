@@ -8,16 +8,7 @@
 
 namespace espalier::cluster {
 
-/// How ranks work together; times in nanoseconds.
-struct ClusterOptions {
-    PolicyKind policy = PolicyKind::hybrid;
-    std::int64_t budget_ns = 200'000'000;
-    std::int64_t commit_ns = 10'000'000'000;
-    std::int64_t lease_ns = 10'000'000'000;
-    std::int64_t checkpoint_ns = 300'000'000'000;
-    int group = 200;
-    int static_depth = 0;
-};
+using base::ClusterOptions;
 
 /// All roles of one rank: a worker's link, and on some ranks a group's master with its own link, or the top master.
 /// Messages to itself are delivered inside. Drives no clock and sends nothing by itself, so the same code runs over MPI
@@ -40,10 +31,10 @@ public:
     /// Messages for other ranks, numbered in the order of sending.
     [[nodiscard]] std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
 
-    /// The master above all; null on other ranks than 0.
+    /// The master above all; null on ranks other than 0.
     [[nodiscard]] Master* top() { return top_; }
     [[nodiscard]] Link& worker() { return *worker_; }
-    /// When the rank above was heard last: a group's master is its own worker's master, and depends on rank 0.
+    /// When the rank above was last heard from: a group's master is its own worker's master, and depends on rank 0.
     [[nodiscard]] std::int64_t heard_ns() const { return uplink_ ? uplink_->heard_ns() : worker_->heard_ns(); }
     /// This rank's worker, and its group if it leads one, have sent their last commits.
     [[nodiscard]] bool has_stopped() const { return worker_->has_stopped() && (!uplink_ || uplink_->has_stopped()); }

@@ -16,7 +16,7 @@ struct Situation {
     std::int64_t time_ns = 0;
 };
 
-/// So many subtrees, for a member or from it.
+/// A number of subtrees, for a member or from it.
 struct Share {
     std::size_t member = 0;
     std::size_t subtrees = 0;

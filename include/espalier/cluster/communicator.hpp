@@ -17,8 +17,8 @@ struct Incoming {
     base::Bytes bytes;
 };
 
-/// How ranks reach each other. One thread a rank uses it, the one that made it. During a search only send and receive
-/// are called: nothing in them waits for another rank, so a dead rank can hang nobody.
+/// How ranks reach each other. One thread per rank uses it, the one that made it. During a search only send and receive
+/// are called: nothing in them waits for another rank, so a dead rank cannot hang anybody.
 class Communicator {
 public:
     virtual ~Communicator() = default;

@@ -20,7 +20,7 @@ struct Limits {
 struct RunState {
     search::Counts counts;
     std::vector<search::ResultRecord> results; ///< each key once, in the order of arrival
-    std::vector<search::EmitMark> emit_marks;  ///< of this stage; one a rank, unless it lost work in between
+    std::vector<search::EmitMark> emit_marks;  ///< of this stage; one per rank, unless it lost work in between
     std::vector<search::EmitRecord> emits;     ///< of this stage, where there are no shards
     int stage = 0;
     double incumbent = search::no_incumbent;
@@ -61,7 +61,7 @@ public:
         ClusterOptions cluster;
         Limits limits;
         std::size_t workers = 1; ///< threads of all ranks, for the cut of static policies
-        /// How roots are made and cut: beside the caller, which goes on renewing leases, or at once in virtual time.
+        /// How roots are made and cut: beside the caller, which keeps renewing leases, or at once in virtual time.
         std::launch feeding = std::launch::deferred;
     };
     Conductor(search::AnyProblem const& problem, Master& top, Journal& journal, Options options);
@@ -69,7 +69,7 @@ public:
     Conductor(Conductor const&) = delete;
     Conductor& operator=(Conductor const&) = delete;
 
-    /// Starts from the problem's roots, or goes on from a checkpoint.
+    /// Starts from the problem's roots, or resumes from a checkpoint.
     void start(std::int64_t now_ns);
     void resume(RunState state, std::int64_t now_ns);
     void tick(std::int64_t now_ns);

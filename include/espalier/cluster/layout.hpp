@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/cluster_options.hpp"
 #include "espalier/cluster/leases.hpp"
 
 #include <vector>
@@ -11,7 +12,7 @@ namespace espalier::cluster {
 /// their sizes differ by at most one: the top master treats them alike.
 struct Layout {
     int ranks = 1;
-    int group = 200;
+    int group = base::ClusterOptions{}.group;
 
     [[nodiscard]] bool is_flat() const { return ranks <= group; }
     [[nodiscard]] base::Rank master_of(base::Rank rank) const {

@@ -75,7 +75,7 @@ public:
     /// Members that have been silent for longer than a lease, or three if they never said hello. Sets the next check.
     [[nodiscard]] std::vector<std::size_t> expired(std::int64_t now_ns);
     [[nodiscard]] std::int64_t next_check_ns() const { return next_check_ns_; }
-    /// Its time is over: takes back all that it holds. Its CPU time was spent all the same.
+    /// Its time is over: takes back all that it holds. Its CPU time was spent nevertheless.
     [[nodiscard]] search::PackedNodes take_back(std::size_t member);
     /// Somebody else has what it holds: it starts anew.
     void drop(std::size_t member);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/cluster_options.hpp"
 #include "espalier/cluster/messages.hpp"
 
 #include <cstdint>
@@ -20,10 +21,11 @@ public:
         base::Rank self;
         base::Rank master;
         std::string host;
-        std::int64_t commit_ns = 10'000'000'000;
-        std::int64_t result_ns = 1'000'000'000; ///< results wait at most this long for a commit
-        std::int64_t budget_ns = 200'000'000;   ///< until the master says otherwise
-        std::int64_t lease_ns = 10'000'000'000; ///< is never silent for longer than a quarter of it
+        std::int64_t commit_ns = base::ClusterOptions{}.commit.count();
+        std::int64_t result_ns = 1'000'000'000;                         ///< results wait at most this long for a commit
+        std::int64_t budget_ns = base::ClusterOptions{}.budget.count(); ///< until the master says otherwise
+        std::int64_t lease_ns =
+            base::ClusterOptions{}.lease.count(); ///< is never silent for longer than a quarter of it
     };
     static constexpr std::uint64_t most_emits = 1u << 16; ///< wait for a commit in memory; more are written before it
     /// Takes emitted records to the rank's shard and returns how many are there now; without one they travel inline.
@@ -46,7 +48,7 @@ public:
     /// Rides on the next pulse.
     void set_cpu_seconds(double seconds) { cpu_seconds_ = seconds; }
     [[nodiscard]] bool has_stopped() const { return has_stopped_; }
-    /// Last time the master was heard of.
+    /// When the master was last heard from.
     [[nodiscard]] std::int64_t heard_ns() const { return heard_ns_; }
     /// Add to this rank's clock to get the master's; from the exchange with the shortest round trip.
     [[nodiscard]] std::int64_t clock_offset_ns() const { return clock_offset_ns_; }

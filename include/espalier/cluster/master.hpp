@@ -27,11 +27,11 @@ public:
         std::uint8_t level = 0;
         std::vector<MemberInfo> members;
         BatchPolicy::Options policy;
-        std::int64_t lease_ns = 10'000'000'000;
+        std::int64_t lease_ns = base::ClusterOptions{}.lease.count();
     };
     Master(search::ProblemInfo info, Options const& options, std::int64_t now_ns);
 
-    /// Takes the news; tick acts on them, once for all that have come.
+    /// Takes the news; tick acts on it, once for all that has come.
     void on_message(base::Rank from, Message message, std::int64_t now_ns);
     void tick(std::int64_t now_ns);
     /// When tick has something to do at the latest.
@@ -74,7 +74,8 @@ public:
     /// Asks every member to commit and stop; is_stopped() when all have, or are lost.
     void order_stop();
     [[nodiscard]] bool is_stopped() const { return leases_.is_stopped(); }
-    /// Sum of the farewells so far, with the CPU time that lost members had told; is_deserted() when no more will come.
+    /// Sum of the farewells so far, with the CPU time that lost members had reported; is_deserted() when no more will
+    /// come.
     [[nodiscard]] Farewell farewells() const;
     [[nodiscard]] bool is_deserted() const { return leases_.is_deserted(); }
 

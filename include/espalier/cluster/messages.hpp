@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-/// What ranks say to each other. A *member* is a worker or a whole group; a *master* is its master.
+/// What ranks say to each other. A *member* is a worker or a whole group; it reports to its *master*.
 ///
 ///     member -> master:  Hello, Pulse (small, often), Commit (exact, seldom), Farewell
 ///     master -> member:  Welcome, Batch, Order
@@ -58,7 +58,7 @@ enum class OrderKind : std::uint8_t { none, give, commit, stop };
 struct Order {
     std::uint32_t epoch = 0;
     OrderKind kind = OrderKind::none;
-    std::uint64_t amount = 0;   ///< give: at most so many nodes
+    std::uint64_t amount = 0;   ///< give: at most this many nodes
     std::int64_t budget_ns = 0; ///< report after this time from now on
     std::int64_t echo_ns = 0;   ///< as in Welcome; 0: no clock reading
     std::int64_t clock_ns = 0;

@@ -32,7 +32,7 @@ public:
     /// The last record is always the newest, for whoever looks at a live run; those before it are a tenth of the time
     /// apart, so that a long run keeps few.
     void add_progress(base::ProgressRecord record);
-    /// This execution, to be filled in while it goes on.
+    /// This execution, to be filled in while it runs.
     [[nodiscard]] store::Execution& execution() { return record_.executions.back(); }
     [[nodiscard]] store::RunRecord& record() { return record_; }
     [[nodiscard]] store::RunFolder const& folder() const { return folder_; }

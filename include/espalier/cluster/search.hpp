@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/defaults.hpp"
 #include "espalier/cluster/communicator.hpp"
 #include "espalier/cluster/run_journal.hpp"
 #include "espalier/trace/buffer.hpp"
@@ -13,7 +14,7 @@ struct SearchOptions {
     Limits limits;
     int threads = 1;                ///< working threads of this rank
     std::uint64_t memory_bytes = 0; ///< limit of this rank; 0 = none
-    std::size_t verify_batch = 64;
+    std::size_t verify_batch = base::defaults::verify_batch;
     trace::Recorder::Options trace;
     std::filesystem::path folder;
     int segment = 1;
@@ -28,7 +29,7 @@ struct Outcome {
     search::Counts counts; ///< totals of the run
     std::uint64_t results = 0;
     double seconds = 0;
-    double cpu_seconds = 0;   ///< of all ranks, from process start; of lost ones as far as they had told
+    double cpu_seconds = 0;   ///< of all ranks, from process start; of lost ones as far as they had reported
     double total_seconds = 0; ///< with earlier executions
     double total_cpu_seconds = 0;
     search::PhaseTimes phases;
@@ -40,7 +41,7 @@ struct Outcome {
 };
 
 /// Searches with all ranks until it is complete or stopped. All ranks call it; only rank 0 has a journal. Not
-/// collective in the sense of MPI: it works on when a rank dies.
+/// collective in the sense of MPI: it keeps working when a rank dies.
 [[nodiscard]] Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
                              RunJournal* journal);
 

@@ -10,16 +10,16 @@ namespace espalier::cluster {
 struct SimulatedFault {
     std::int64_t at_ns = 0;
     base::Rank rank;
-    std::int64_t silent_ns = 0; ///< 0: the rank dies; else it says and hears nothing for so long, then goes on
+    std::int64_t silent_ns = 0; ///< 0: the rank dies; else it says and hears nothing for this long, then continues
 };
 
 struct SimulationOptions {
     int ranks = 1;
-    int threads = 1; ///< working threads a rank
+    int threads = 1; ///< working threads per rank
     ClusterOptions cluster;
     Limits limits;
-    std::int64_t node_ns = 10'000'000; ///< cost of a node, unless the problem says it
-    double slowdown = 1;               ///< of every node: threads share cores
+    std::int64_t node_ns = search::VirtualOptions{}.node_ns; ///< cost of a node, unless the problem says it
+    double slowdown = 1;                                     ///< of every node: threads share cores
     std::int64_t latency_ns = 2'000;
     std::int64_t message_ns = 5'000; ///< of the communicating thread, at the sender and at the receiver
     double ns_per_byte = 1;

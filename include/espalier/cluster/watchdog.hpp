@@ -8,7 +8,7 @@
 
 namespace espalier::cluster {
 
-/// Ends the whole process if it still exists after a time. For waits inside MPI, which last for ever once a rank has
+/// Ends the whole process if it still exists after a time. For waits inside MPI, which last forever once a rank has
 /// died: the thread that waits there cannot look at a clock, so this one does.
 class Watchdog {
 public:
@@ -23,7 +23,7 @@ private:
     std::jthread thread_; ///< its destructor tells it that all is well
 };
 
-/// What a rank says that has waited so long for the others; it may not know any of them yet.
+/// What a rank says when it has waited this long for the others; it may not know any of them yet.
 [[nodiscard]] std::string start_message(std::chrono::nanoseconds patience);
 
 } // namespace espalier::cluster

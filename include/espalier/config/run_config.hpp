@@ -1,7 +1,7 @@
 #pragma once
 
-#include "espalier/base/policy.hpp"
-#include "espalier/base/units.hpp"
+#include "espalier/base/cluster_options.hpp"
+#include "espalier/base/defaults.hpp"
 #include "espalier/config/memory_limit.hpp"
 #include "espalier/config/problem_section.hpp"
 
@@ -20,8 +20,8 @@ struct SearchConfig {
     std::uint64_t max_results = 0; ///< of the run; 0 = no limit
     MemoryLimit memory;            ///< per rank
     std::uint64_t seed = 1;
-    std::int32_t verify_batch = 64; ///< candidates verified together
-    bool best_only = false;         ///< branch and bound on cost: only the cheapest result is kept
+    std::int32_t verify_batch = base::defaults::verify_batch; ///< candidates verified together
+    bool best_only = false; ///< branch and bound on cost: only the cheapest result is kept
 
     bool operator==(SearchConfig const&) const = default;
 };
@@ -40,23 +40,11 @@ struct VerifyConfig {
 
 using base::Policy;
 
-struct ClusterConfig {
-    Policy policy = Policy::hybrid;
-    Nanoseconds budget{200'000'000};
-    Nanoseconds commit{10'000'000'000};
-    Nanoseconds lease{10'000'000'000};
-    Nanoseconds checkpoint{300'000'000'000};
-    std::int32_t group = 200;           ///< ranks that a group master serves
-    Nanoseconds start{300'000'000'000}; ///< how long ranks wait for each other at the start and at the end
-    std::int32_t static_depth =
-        0; ///< policy static and omp-dynamic; 0 = `auto`: the first depth with 8 subtrees per thread
-
-    bool operator==(ClusterConfig const&) const = default;
-};
+using ClusterConfig = base::ClusterOptions;
 
 struct TraceConfig {
     bool enabled = true;
-    std::uint64_t limit_bytes = 256ull << 20; ///< per rank, uncompressed
+    std::uint64_t limit_bytes = base::defaults::trace_limit_bytes; ///< per rank, uncompressed
 
     bool operator==(TraceConfig const&) const = default;
 };

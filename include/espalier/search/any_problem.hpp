@@ -34,7 +34,7 @@ public:
     /// Roots of the stage after `stage`; none if there is no such stage.
     [[nodiscard]] virtual PackedNodes next_stage(int stage, std::vector<EmitGroup> const& groups,
                                                  base::StopToken stop = {}) const = 0;
-    /// The same for a problem with buckets: one root for each number that the bits can say.
+    /// The same for a problem with buckets: one root for each number that the bits can express.
     [[nodiscard]] virtual PackedNodes bucket_roots(Bucket const&, base::StopToken = {}) const { return {}; }
     [[nodiscard]] virtual Seeding seed(PackedNodes const& roots, SeedRule rule) const = 0;
     /// The pool refers to this problem.

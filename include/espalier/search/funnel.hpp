@@ -6,7 +6,7 @@
 
 namespace espalier::search {
 
-/// One row of the funnel: what goes on, or what is dropped and why.
+/// One row of the funnel: what remains, or what is dropped and why.
 struct FunnelRow {
     std::string name;
     std::uint64_t count = 0;
@@ -17,7 +17,7 @@ struct FunnelRow {
 };
 using Funnel = std::vector<FunnelRow>;
 
-/// For people: `  - name       1,234  note`, one row a line.
+/// For people: `  - name       1,234  note`, one row per line.
 [[nodiscard]] std::string to_text(Funnel const& funnel);
 
 } // namespace espalier::search

@@ -7,9 +7,9 @@
 namespace espalier::search {
 
 /// A thread's share in the cores of its host, which all threads of all ranks there have while they work, or one alone
-/// while it measures. Made of two lock files: who measures holds `wish` and waits until everybody has let go of `work`;
-/// who works lets go at the end of a chunk when `wish` is held. The kernel frees what a dead process held. Not movable;
-/// used by one thread.
+/// while it measures. Made of two lock files: whoever measures holds `wish` and waits until everybody has let go of
+/// `work`; whoever works lets go at the end of a chunk when `wish` is held. The kernel frees what a dead process held.
+/// Not movable; used by one thread.
 class HostCores {
 public:
     /// Throws SystemError if the lock files cannot be made.

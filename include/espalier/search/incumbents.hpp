@@ -40,7 +40,7 @@ public:
     };
     void offer(ClassCosts const& costs);
     [[nodiscard]] ClassCosts costs() const;
-    /// A cost that is a moment old is none the worse: it prunes less.
+    /// A cost that is a moment old does no harm: it only prunes less.
     [[nodiscard]] double cost_of(std::uint64_t class_key, Copy& copy) const {
         if (changes_.load(std::memory_order_relaxed) != copy.changes) renew(copy);
         return search::cost_of(copy.costs, class_key);

@@ -44,12 +44,12 @@ public:
 
     /// For the trace only: counts whatever becomes of the chunk.
     void add_query(QuerySpan const& query) { queries_.push_back(query); }
-    /// Likewise: so much CPU time of expanding went into a part of it, by one sample; estimates will do.
+    /// Likewise: this much CPU time of expanding went into a part of it, by one sample; estimates are enough.
     void add_part(std::size_t part, std::int64_t ns) {
         part_ns_[part] += ns;
         ++part_samples_[part];
     }
-    /// Likewise: so much CPU time of verifying went into proofs.
+    /// Likewise: this much CPU time of verifying went into proofs.
     void add_proof(std::int64_t cpu_ns) { proof_cpu_ns_ += cpu_ns; }
 
     [[nodiscard]] std::vector<std::uint64_t>& values() { return values_; }

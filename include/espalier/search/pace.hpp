@@ -16,7 +16,7 @@ public:
         end_ns_ = now_ns + slice_ns;
         left_ = steps_;
     }
-    /// Call once a node.
+    /// Call once per node.
     [[nodiscard]] bool is_over() { return --left_ == 0 && look(); }
     [[nodiscard]] std::int64_t last_look_ns() const { return last_ns_; }
     /// Nodes until the next look, when one has just been taken; else 0.

@@ -17,7 +17,7 @@
 ///                                    +-> prune(reason)                     => funnel
 ///                                    +-> candidate -> verify (batches) -+  => result
 ///                                                                       +-> reject(reason) => funnel
-///                                                                       +-> and expand it all the same
+///                                                                       +-> and expand it anyway
 namespace espalier::search {
 
 /// What assess() says of a node.

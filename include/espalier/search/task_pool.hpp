@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/defaults.hpp"
 #include "espalier/base/error.hpp"
 #include "espalier/search/doorbell.hpp"
 #include "espalier/search/host_cores.hpp"
@@ -15,14 +16,14 @@ namespace espalier::search {
 struct PoolOptions {
     int threads = 1;
     bool is_stealing = true; ///< off for policy `static`: what a thread gets is all it does
-    std::size_t verify_batch = 64;
+    std::size_t verify_batch = base::defaults::verify_batch;
     std::int64_t chunk_ns = 1'000'000;
     std::int32_t rank = 0;                  ///< for ids of chunks
     trace::Recorder const* trace = nullptr; ///< outlives the pool; may be null
     RecordSource const* records = nullptr;  ///< of finished stages; outlives the pool
     MeasuredRecords* measured = nullptr;    ///< needed by problems that measure; outlives the pool
     std::uint64_t most_emits = 0;           ///< threads wait while more records are not taken; 0: never
-    std::size_t visited_bytes = 256u << 20; ///< that the table of visited states may take
+    std::size_t visited_bytes = VisitedTable::default_bytes; ///< that the table of visited states may take
 };
 
 /// The OpenMP threads of one rank at work on one problem.
@@ -90,7 +91,7 @@ private:
     P const& problem_;
     PoolOptions const options_;
     ProblemInfo const info_;
-    std::vector<std::unique_ptr<Ledger<P>>> ledgers_; ///< one a thread
+    std::vector<std::unique_ptr<Ledger<P>>> ledgers_; ///< one per thread
     mutable VerifyQueue<P> verify_;
     Doorbell bell_;      ///< working threads sleep here
     Doorbell attention_; ///< the communicating thread sleeps here

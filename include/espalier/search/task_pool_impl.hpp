@@ -33,7 +33,7 @@ struct TaskPool<P>::Worker {
     }
 
     /// How many nodes the next one stands for if it is timed, else 0. Of quick nodes one look at the clock in eight is
-    /// followed by a timed one, because a thread's own clock is dear.
+    /// followed by a timed one, because a thread's own clock is expensive.
     [[nodiscard]] std::int64_t sample_weight() {
         constexpr std::uint32_t sparse = 8;
         auto const steps = pace.fresh_steps();

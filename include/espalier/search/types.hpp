@@ -29,7 +29,7 @@ struct PackedNode {
     base::Bytes bytes;
     std::int32_t depth = 0;
     double priority = 0;      ///< smaller is more promising; 0 if the problem has none
-    std::uint64_t origin = 0; ///< id of the chunk that made it, for the trace; not kept over a resume
+    std::uint64_t origin = 0; ///< id of the chunk that made it, for the trace; not kept across a resume
 
     bool operator==(PackedNode const&) const = default;
 };

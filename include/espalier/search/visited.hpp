@@ -50,7 +50,8 @@ struct FreshStates {
 /// the limit of memory a new one takes the place of an old one. Thread safe.
 class VisitedTable {
 public:
-    explicit VisitedTable(std::size_t most_bytes = 256u << 20);
+    static constexpr std::size_t default_bytes = 256u << 20;
+    explicit VisitedTable(std::size_t most_bytes = default_bytes);
 
     [[nodiscard]] bool has(State const& state) const;
     void add(std::span<State const> states);

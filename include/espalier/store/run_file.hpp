@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/error.hpp"
 #include "espalier/base/progress.hpp"
 #include "espalier/search/types.hpp"
 
@@ -59,7 +60,7 @@ struct RunRecord {
     std::vector<base::ProgressRecord> progress;
     std::vector<Execution> executions;
     std::string stop_reason = "running";
-    std::int32_t exit_code = 85;
+    std::int32_t exit_code = static_cast<std::int32_t>(base::ExitCode::resumable);
     std::int32_t stage = 0;
 };
 

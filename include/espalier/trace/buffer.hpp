@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/defaults.hpp"
 #include "espalier/trace/event.hpp"
 
 #include <array>
@@ -44,7 +45,7 @@ class Recorder {
 public:
     struct Options {
         bool is_enabled = true;
-        std::uint64_t limit_bytes = 256ull << 20; ///< of this rank's events, uncompressed
+        std::uint64_t limit_bytes = base::defaults::trace_limit_bytes; ///< of this rank's events, uncompressed
     };
     Recorder(Options options, int threads);
 

@@ -16,7 +16,7 @@
 namespace espalier::analysis::scaling {
 namespace {
 
-using cluster::PolicyKind;
+using base::Policy;
 
 constexpr double seconds_per_worker = 2;   ///< with `--work auto`
 constexpr double most_node_seconds = 1024; ///< then, because ranks that wait for work cost the simulation messages
@@ -25,7 +25,7 @@ constexpr double much = 0.5, little = 0.1; ///< shares that are worth a remark
 
 struct Task {
     int nodes = 0;
-    PolicyKind policy{};
+    Policy policy{};
 };
 
 void check(ScalingOptions const& options) {
@@ -246,7 +246,7 @@ void remark_bounds(Scaling& scaling) {
             100 * scaling.critical_path / scaling.measured_seconds, scaling.measured_seconds / scaling.critical_path));
     auto const is_dealt_out = [&](Prediction const& p) { // the cut passes most of the chunks
         auto const dealt = 8 * static_cast<std::uint64_t>(p.nodes) * static_cast<std::uint64_t>(p.threads);
-        return p.policy != PolicyKind::hybrid && 2 * dealt > scaling.subtrees;
+        return !base::info(p.policy).ranks_share && 2 * dealt > scaling.subtrees;
     };
     if (std::ranges::any_of(scaling.predictions, is_dealt_out))
         say("static policies deal 8 subtrees per worker: where that is more than half of the measured chunks, their "
@@ -271,7 +271,7 @@ double work_for(ScalingOptions const& options, int threads, double measured_s) {
     return std::max(1.0, std::ceil(wanted / measured_s));
 }
 
-Limit limit_for(Scaling const& scaling, PolicyKind policy) {
+Limit limit_for(Scaling const& scaling, Policy policy) {
     std::vector<Prediction> own;
     std::ranges::copy_if(scaling.predictions, std::back_inserter(own),
                          [&](Prediction const& p) { return p.policy == policy; });

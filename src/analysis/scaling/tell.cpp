@@ -51,7 +51,7 @@ std::string row(Prediction const& p) {
                        base::human_count(static_cast<double>(p.messages)));
 }
 
-std::string table(Scaling const& scaling, cluster::PolicyKind policy) {
+std::string table(Scaling const& scaling, base::Policy policy) {
     auto text = fmt::format("\n{}\n{:>9} {:>11} {:>12} {:>12} {:>12} {:>12} {:>10}\n", name(policy), "nodes", "workers",
                             "makespan", "speed-up", "efficiency", "master load", "messages");
     for (auto const& prediction : scaling.predictions)
@@ -67,7 +67,7 @@ Json or_null(std::optional<int> nodes) { return nodes ? Json(*nodes) : Json(); }
 
 std::string hours_text(double hours) { return fmt::format("{:.3g} node-hour{}", hours, hours == 1 ? "" : "s"); }
 
-std::vector<Prediction> of_policy(Scaling const& scaling, cluster::PolicyKind policy) {
+std::vector<Prediction> of_policy(Scaling const& scaling, base::Policy policy) {
     std::vector<Prediction> own;
     std::ranges::copy_if(scaling.predictions, std::back_inserter(own),
                          [&](Prediction const& p) { return p.policy == policy; });

@@ -11,7 +11,7 @@
 using namespace espalier;
 using namespace espalier::analysis;
 using namespace espalier::analysis::scaling;
-using cluster::PolicyKind;
+using base::Policy;
 
 namespace {
 
@@ -27,7 +27,7 @@ Replay replay_of(std::vector<trace::Event> const& events) {
     return {.forest = builder.build()};
 }
 
-std::int64_t useful_ns(Replay const& replay, PolicyKind policy, int ranks) {
+std::int64_t useful_ns(Replay const& replay, Policy policy, int ranks) {
     cluster::SimulationOptions options{.ranks = ranks, .threads = 2};
     options.cluster.policy = policy;
     return cluster::simulate(*replay_problem(replay), options).useful_ns;
@@ -98,7 +98,7 @@ TEST(Scaling, one_heavy_subtree_stays_whole_with_static_and_is_shared_with_hybri
     for (std::uint64_t i = 34; i <= 432; ++i) events.push_back(chunk(i, 2, 10 * ms));
     TracedRun const run(packed(events));
     auto options = instant({4});
-    options.policies = {PolicyKind::fixed, PolicyKind::hybrid};
+    options.policies = {Policy::fixed, Policy::hybrid};
 
     auto const scaling = run.predict(options);
 
@@ -111,7 +111,7 @@ TEST(Scaling, all_measured_work_is_replayed_under_every_policy) {
     for (std::uint64_t i = 0; i < 300; ++i)
         events.push_back(chunk(100 + i, 2 + i % 40, 1 * ms + static_cast<std::int64_t>(i)));
     auto const replay = replay_of(packed(events));
-    for (auto const policy : {PolicyKind::fixed, PolicyKind::omp_dynamic, PolicyKind::hybrid})
+    for (auto const policy : {Policy::fixed, Policy::omp_dynamic, Policy::hybrid})
         for (auto const ranks : {1, 3, 17}) EXPECT_EQ(useful_ns(replay, policy, ranks), replay.forest.total_ns());
 }
 
@@ -162,7 +162,7 @@ TEST(Scaling, a_seed_gives_the_same_numbers_and_another_seed_others) {
     TracedRun const run(packed(events));
     auto options = instant({1, 3, 300});
     options.work = 2.5;
-    options.policies = {PolicyKind::fixed, PolicyKind::omp_dynamic, PolicyKind::hybrid};
+    options.policies = {Policy::fixed, Policy::omp_dynamic, Policy::hybrid};
     auto const told = [&](std::uint64_t seed) {
         options.seed = seed;
         auto json = to_json(run.predict(options));
@@ -209,7 +209,7 @@ TEST(Scaling, auto_work_gives_every_worker_of_the_largest_system_two_seconds) {
 TEST(Scaling, auto_work_of_a_large_system_is_bounded_so_that_its_simulation_ends_soon) {
     TracedRun const run(fan(1'000, 1 * ms));
     auto options = instant({4'096});
-    options.policies = {PolicyKind::fixed};
+    options.policies = {Policy::fixed};
     options.work = 0;
 
     EXPECT_EQ(run.predict(options).work, 1'024); // a quarter of a second each
@@ -358,7 +358,7 @@ TEST(Scaling, numbers_out_of_range_are_refused) {
 TEST(Scaling, the_text_has_a_row_for_every_prediction_and_a_sentence_for_every_policy) {
     TracedRun const run(chain(50, 20 * ms));
     auto options = instant({1, 16});
-    options.policies = {PolicyKind::fixed, PolicyKind::hybrid};
+    options.policies = {Policy::fixed, Policy::hybrid};
 
     auto const text = to_text(run.predict(options));
 

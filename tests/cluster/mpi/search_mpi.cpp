@@ -84,8 +84,7 @@ int main() {
     auto const comm = cluster::make_communicator([] { return std::chrono::minutes(1); });
     base::log::configure({.level = base::log::Level::quiet, .rank = comm->rank().value});
     for (int const threads : {1, 2})
-        for (auto const policy :
-             {cluster::PolicyKind::fixed, cluster::PolicyKind::omp_dynamic, cluster::PolicyKind::hybrid})
+        for (auto const policy : {base::Policy::fixed, base::Policy::omp_dynamic, base::Policy::hybrid})
             for (int const group : {200, 2})
                 search_toys(*comm, {.cluster = {.policy = policy, .group = group}, .threads = threads});
     comm->finish(failures == 0 ? 0 : 1);

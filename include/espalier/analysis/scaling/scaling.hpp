@@ -1,7 +1,7 @@
 #pragma once
 
 #include "espalier/analysis/trace_source.hpp"
-#include "espalier/cluster/agent.hpp"
+#include "espalier/cluster/simulation.hpp"
 
 #include <optional>
 
@@ -10,13 +10,13 @@ namespace espalier::analysis::scaling {
 
 struct ScalingOptions {
     std::vector<int> nodes{1, 16, 256, 4096}; ///< ranks: one per node
-    std::vector<cluster::PolicyKind> policies{cluster::PolicyKind::hybrid};
+    std::vector<base::Policy> policies{base::Policy::hybrid};
     cluster::ClusterOptions cluster; ///< as the run had; its policy is not used
     int threads = 0;                 ///< working threads per node; 0: as the run had
-    std::int64_t latency_ns = 2'000;
-    std::int64_t master_ns = 5'000; ///< of the communicating thread, per message
-    double ns_per_byte = 1;         ///< of the network
-    double work = 1;                ///< times the measured work, resampled; 0: as much as keeps the nodes busy
+    std::int64_t latency_ns = cluster::SimulationOptions{}.latency_ns;
+    std::int64_t master_ns = cluster::SimulationOptions{}.message_ns; ///< of the communicating thread, per message
+    double ns_per_byte = cluster::SimulationOptions{}.ns_per_byte;    ///< of the network
+    double work = 1; ///< times the measured work, resampled; 0: as much as keeps the nodes busy
     /// Instead of that, if above 0: each number of nodes gets as much work as keeps it busy for this many seconds.
     double duration_s = 0;
     double target_efficiency = 0.8; ///< what the number of nodes that is recommended reaches
@@ -28,7 +28,7 @@ struct ScalingOptions {
 struct Prediction {
     int nodes = 0;
     int threads = 0;
-    cluster::PolicyKind policy{};
+    base::Policy policy{};
     double makespan = 0;    ///< seconds
     double efficiency = 0;  ///< speed-up / workers, or / shared cores if these are fewer
     double speedup = 0;     ///< over one worker that does nothing but work
@@ -49,7 +49,7 @@ struct Prediction {
 /// them, so the rule is the same for measured and for resampled work. For resampled work, which can be as large as one
 /// likes, it also matters from which number on most of the workers' time is lost.
 struct Limit {
-    cluster::PolicyKind policy{};
+    base::Policy policy{};
     std::optional<int> nodes;      ///< none: the largest listed number still helps, or there is nothing to compare
     std::optional<int> half_nodes; ///< from here on the efficiency stays below one half; none: it does not
     /// With the largest listed number of nodes at or above the target efficiency; none: no number reaches it.
