@@ -2,6 +2,7 @@
 
 #include "explorer.hpp"
 #include "instantiate.hpp"
+#include "reject_words.hpp"
 #include "shrink.hpp"
 #include "verifier.hpp"
 
@@ -17,7 +18,7 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-/// Why verification refuses a program, by Judgement; the first is no refusal.
+/// Why verification refuses a program, by Judgement; `equal` is not a refusal.
 struct Refusal {
     Judgement judgement;
     std::string_view reason;
@@ -31,10 +32,6 @@ base::ReasonId reason_of(Judgement judgement) {
     auto const at = std::ranges::find(refusals, judgement, &Refusal::judgement);
     return base::ReasonId{static_cast<std::uint16_t>(at - refusals.begin())};
 }
-
-constexpr std::array<std::string_view, reject_count> reject_names{
-    "shape",      "loop side", "expression", "undefined", "equal value",
-    "unconsumed", "memory",    "last op",    "no grid",   "no loop"};
 
 /// Everything that a search of the program could stumble over, found before it starts.
 void check_program(Setup const& setup) {
@@ -153,9 +150,9 @@ search::ProblemInfo Mugraph::info() const {
                      {"solver_us", search::CounterKind::sum},
                      {"refuted on the second shape", search::CounterKind::sum},
                      {"no_second_shape", search::CounterKind::sum}};
-    for (auto const name : reject_names) {
-        info.counters.push_back({std::string(name), search::CounterKind::sum});
-        info.parts.emplace_back(name);
+    for (auto const& words : reject_words) {
+        info.counters.push_back({std::string(words.name), search::CounterKind::sum});
+        info.parts.emplace_back(words.name);
     }
     info.parts.emplace_back("ops kept");
     return info;

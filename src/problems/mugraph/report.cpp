@@ -1,5 +1,7 @@
 #include "espalier/problems/mugraph/report.hpp"
 
+#include "reject_words.hpp"
+
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
 #include "espalier/cost/roofline.hpp"
@@ -54,21 +56,6 @@ std::size_t form_count(Records const& records) {
     return forms.size();
 }
 
-struct Reason {
-    std::string_view name;
-    std::string_view meaning;
-};
-constexpr std::array<Reason, 10> reasons{{{"shape", "operands do not fit"},
-                                          {"loop side", "one operand in the loop, one after it"},
-                                          {"expression", "not a subexpression of the target"},
-                                          {"undefined", "an exponential of an exponential"},
-                                          {"equal value", "there already"},
-                                          {"unconsumed", "more tensors than the ops left can use up"},
-                                          {"memory", "too much shared memory (space.shared_memory)"},
-                                          {"last op", "no op is left and it is not the output (space.max_*_ops)"},
-                                          {"no grid", "classes of schedules without a grid that divides the sizes"},
-                                          {"no loop", "classes of schedules without a loop range that divides them"}}};
-
 /// What `- refused` counts, with the reasons that occurred.
 std::string why_refused(search::ProblemInfo const& info, search::Counts const& counts) {
     std::string list;
@@ -93,10 +80,10 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
     if (status == "running") return "nothing found so far: the search is still running";
     if (status != "complete")
         return fmt::format("nothing found so far: the search was stopped ({}) before the whole space was searched; the "
-                           "same command goes on",
+                           "same command resumes it",
                            status);
-    Reason const* most = &reasons[0];
-    for (auto const& reason : reasons)
+    RejectWords const* most = &reject_words[0];
+    for (auto const& reason : reject_words)
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
     return fmt::format(
@@ -176,7 +163,7 @@ std::string results_text(MugraphConfig const& config, Records const& list, std::
 search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts, Records const& records) {
     search::Funnel rows{{"states", counts.nodes, true, "partial programs"},
                         {"examined", counter(info, counts, "candidates_examined"), true, "ops on operands"}};
-    for (auto const& reason : reasons)
+    for (auto const& reason : reject_words)
         if (auto const n = counter(info, counts, reason.name); n > 0)
             rows.push_back({std::string(reason.name), n, false, std::string(reason.meaning)});
     rows.push_back(

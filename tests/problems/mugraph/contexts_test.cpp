@@ -68,18 +68,21 @@ TEST(ExpressionFilter, keeps_the_subexpressions_of_the_target) {
     }
 }
 
-TEST(ExpressionFilter, a_sum_of_a_part_needs_the_split_that_makes_it) {
+TEST(ExpressionFilter, a_sum_over_a_loop_needs_a_loop_that_splits_what_is_summed) {
     Parts parts(two_kernels(SpaceConfig::Schedules::all));
     auto& expressions = parts.filter.expressions();
     auto const relu = expressions.call(OpCode::relu, {}, std::array{expressions.leaf(0)});
-    auto const k = program::Word::symbol(1);
-    auto const loop = program::Word::symbol(parts.setup.target.loop_symbol(0));
-    auto const partial = expressions.sum(k / loop, expressions.mul(relu, expressions.leaf(1)));
+    auto const loop = parts.setup.target.loop_symbol(0);
+    auto const total = expressions.sum(program::Word::symbol(loop), expressions.mul(relu, expressions.leaf(1)));
+    auto const is_useful_if_split = [&](std::uint16_t dims) {
+        expr::Pattern splits;
+        splits.split_by[static_cast<std::size_t>(loop)] = dims;
+        return parts.filter.is_useful(total, parts.filter.pattern_of(splits));
+    };
 
-    expr::Pattern splits;
-    EXPECT_FALSE(parts.filter.is_useful(partial, parts.filter.pattern_of(splits)));
-    splits.split_by[static_cast<std::size_t>(parts.setup.target.loop_symbol(0))] = 1u << 1;
-    EXPECT_TRUE(parts.filter.is_useful(partial, parts.filter.pattern_of(splits)));
+    EXPECT_TRUE(is_useful_if_split(1u << 1)) << "K, of which K / loop are left to be summed";
+    EXPECT_FALSE(is_useful_if_split(0));
+    EXPECT_FALSE(is_useful_if_split(1u << 0)) << "B, which is not summed";
 }
 
 } // namespace
