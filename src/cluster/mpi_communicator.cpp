@@ -1,15 +1,14 @@
-#include "espalier/base/error.hpp"
+#include "mpi_errors.hpp"
+
 #include "espalier/base/hash.hpp"
 #include "espalier/base/log.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/cluster/communicator.hpp"
-#include "espalier/cluster/watchdog.hpp"
+#include "espalier/cluster/mpi_session.hpp"
 
 #include <fmt/core.h>
-#include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <list>
 #include <thread>
@@ -42,32 +41,15 @@ void warn_of_fetched_messages() {
     }
 }
 
-/// At the start all ranks are needed.
-void expect_success(int code, char const* step) {
-    if (code == MPI_SUCCESS) return;
-    char text[MPI_MAX_ERROR_STRING] = {};
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    throw base::SystemError("the ranks could not {} ({}): start the same command again", step,
-                            std::string_view(text, static_cast<std::size_t>(length)));
-}
-
-/// MPI, initialised and finalised by this object; FUNNELED: the thread that makes it is the only one that calls it.
+/// The thread that makes it is the only one that calls MPI.
 class MpiCommunicator final : public Communicator {
 public:
     explicit MpiCommunicator(base::Nanoseconds patience)
-        : patience_(patience), start_(std::in_place, Watchdog::Options{patience, start_message(patience)}) {
-        send_large_messages_whole();
-        int provided = 0;
-        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-        if (provided < MPI_THREAD_FUNNELED)
-            throw base::SystemError("this MPI library does not support threads besides the one that calls it");
+        : patience_(patience), mpi_(patience, MpiSession::Threads::beside) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // a message to a dead rank must not end the others
         expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "meet");
-        MPI_Comm_rank(comm_, &rank_);
-        MPI_Comm_size(comm_, &size_);
         if (rank_ == 0) warn_of_fetched_messages();
-        gather_hosts();
+        hosts_ = mpi_.gather_hosts();
         count_neighbours();
     }
     ~MpiCommunicator() override = default; // finish() or abort() end MPI: a destructor after a fault would hang
@@ -94,7 +76,7 @@ public:
     /// Never waits for the rest of a message: a large one whose sender was killed would never come.
     [[nodiscard]] std::optional<Incoming> receive() override {
         start_receives();
-        if (rank_ == 0 || !arriving_.empty()) start_.reset();
+        if (rank_ == 0 || !arriving_.empty()) mpi_.has_begun();
         std::vector<int> waiting; // a later message of such a rank must not overtake
         for (auto at = arriving_.begin(); at != arriving_.end(); ++at) {
             if (std::ranges::count(waiting, at->incoming.from.value)) continue;
@@ -109,17 +91,13 @@ public:
         return std::nullopt;
     }
     void finish(int exit_code) override {
-        start_.reset();
+        mpi_.has_begun();
         if (!everybody_ends()) give_up(exit_code);
         Watchdog const end({end_patience(), "", exit_code}); // there was nothing left to do for anybody
         MPI_Comm_free(&comm_);
-        MPI_Finalize();
+        mpi_.finalise();
     }
-    [[noreturn]] void abort(int exit_code) override {
-        MPI_Abort(MPI_COMM_WORLD,
-                  exit_code); // of another communicator MPICH first waits for its members, dead ones too
-        std::_Exit(exit_code);
-    }
+    [[noreturn]] void abort(int exit_code) override { mpi_.abort(exit_code); }
 
 private:
     struct Sending {
@@ -127,7 +105,6 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
     };
     using Clock = std::chrono::steady_clock;
-    static constexpr std::size_t host_length = 64;
 
     /// A message whose beginning has arrived.
     struct Arriving {
@@ -200,15 +177,6 @@ private:
                          base::format_duration(patience_));
         std::_Exit(static_cast<int>(base::ExitCode::failure));
     }
-    void gather_hosts() {
-        std::array<char, host_length> own{};
-        base::host_name().copy(own.data(), host_length - 1);
-        std::vector<char> all(host_length * static_cast<std::size_t>(size_));
-        expect_success(MPI_Allgather(own.data(), host_length, MPI_CHAR, all.data(), host_length, MPI_CHAR, comm_),
-                       "share the names of their hosts");
-        for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
-            hosts_.emplace_back(all.data() + r * host_length);
-    }
     /// Ranks with the same host and the same affinity mask share their cores.
     void count_neighbours() {
         auto const own = base::hash_text(base::host_name() + "/" + base::affinity_text());
@@ -218,10 +186,10 @@ private:
     }
 
     base::Nanoseconds patience_;
-    std::optional<Watchdog> start_; ///< until the search has begun
+    MpiSession mpi_;
     MPI_Comm comm_ = MPI_COMM_NULL;
-    int rank_ = 0;
-    int size_ = 1;
+    int rank_ = mpi_.rank();
+    int size_ = mpi_.size();
     int ranks_sharing_cores_ = 1;
     std::vector<std::string> hosts_;
     std::list<Sending> in_flight_;
@@ -248,7 +216,10 @@ void refuse_singletons() {
 } // namespace
 
 std::unique_ptr<Communicator> make_communicator(std::function<base::Nanoseconds()> const& patience) {
-    if (is_started_by_mpi()) return std::make_unique<MpiCommunicator>(patience());
+    if (is_started_by_mpi()) {
+        send_large_messages_whole();
+        return std::make_unique<MpiCommunicator>(patience());
+    }
     refuse_singletons();
     return make_alone();
 }

@@ -1,10 +1,12 @@
-# espalier_module(NAME base USES ... LINKS ...)
+# espalier_module(NAME base USES ... LINKS ... [TOGETHER])
 #
-# One library a module: espalier_<name>, alias espalier::<name>. Sources are src/<name>/*.cpp.
+# One library per module: espalier_<name>, alias espalier::<name>. Sources are src/<name>/*.cpp.
 # USES names the modules that may be included (public), LINKS the third-party libraries whose home
-# this is (private). tests/style checks that includes keep to both lists.
+# this is (private). tests/style checks that includes keep to both lists. TOGETHER: several sources make one translation unit,
+# because they include the same large headers; their anonymous namespaces then share their names.
+option(ESPALIER_TOGETHER "Compile sources together where that is quicker" ON)
 function(espalier_module)
-  cmake_parse_arguments(ARG "" "NAME;DIRECTORY" "USES;LINKS;PUBLIC_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "NAME;DIRECTORY" "USES;LINKS;PUBLIC_LINKS" ${ARGN})
   if(NOT ARG_DIRECTORY)
     set(ARG_DIRECTORY ${ARG_NAME})
   endif()
@@ -14,6 +16,10 @@ function(espalier_module)
   add_library(${target} STATIC ${sources})
   add_library(espalier::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(ARG_TOGETHER AND ESPALIER_TOGETHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)   # takes a source for a header
+  endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)

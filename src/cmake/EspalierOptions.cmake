@@ -6,14 +6,19 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
 find_program(ESPALIER_CCACHE ccache)
 if(ESPALIER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${ESPALIER_CCACHE}")
+  # Without these ccache never finds what was compiled with a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,locale "${ESPALIER_CCACHE}")
 endif()
 
 # Flags that every target of ours has; users of the installed libraries do not inherit them.
 add_library(espalier_flags INTERFACE)
 target_compile_options(espalier_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")     # three warnings that g++ 12 gives for correct uses of std::string and std::vector
-  target_compile_options(espalier_flags INTERFACE -Wno-restrict -Wno-stringop-overread -Wno-array-bounds)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")     # warnings that g++ 12 gives for correct uses of std::string and std::vector
+  target_compile_options(espalier_flags INTERFACE -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow -Wno-array-bounds
+                         -Wno-maybe-uninitialized)
+endif()
+if(ESPALIER_WERROR)
+  target_compile_options(espalier_flags INTERFACE -Werror)
 endif()
 if(ESPALIER_CONTRACTS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(espalier_flags INTERFACE ESPALIER_CONTRACTS=1)

@@ -23,7 +23,7 @@ public:
         : devices_(devices), request_(request), value_(devices * devices), has_(devices * devices, 1),
           wanted_(devices, 0) {
         for (std::size_t i = 0; i < value_.size(); ++i) {
-            has_[i] = request != Request::all_gather || i / devices_ == i % devices_;
+            has_[i] = !info(request).starts_in_parts || i / devices_ == i % devices_;
             if (has_[i] == 0) continue;
             value_[i] = base::Rng::mix(seed + 0x9E3779B97F4A7C15ull * (i + 1));
             wanted_[i % devices_] += value_[i];
@@ -47,12 +47,12 @@ public:
     [[nodiscard]] bool is_right() const {
         std::vector<std::size_t> owned(devices_, 0), owners(devices_, 0);
         for (std::size_t i = 0; i < value_.size(); ++i) {
-            if (has_[i] == 0 && request_ != Request::reduce_scatter) return false;
+            if (has_[i] == 0 && !info(request_).ends_in_parts) return false;
             if (has_[i] != 0 && value_[i] != wanted_[i % devices_]) return false;
             if (has_[i] != 0) ++owned[i / devices_], ++owners[i % devices_];
         }
         auto const is_one = [](std::size_t count) { return count == 1; };
-        return request_ != Request::reduce_scatter ||
+        return !info(request_).ends_in_parts ||
                (std::ranges::all_of(owned, is_one) && std::ranges::all_of(owners, is_one));
     }
 

@@ -36,8 +36,7 @@ std::vector<Grouping> groupings(int levels) {
 }
 
 Program single_step(Request request, int levels) {
-    constexpr std::array collectives{Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather};
-    return {{{0, static_cast<std::uint8_t>(levels), false}, collectives[static_cast<std::size_t>(request)]}};
+    return {{{0, static_cast<std::uint8_t>(levels), false}, info(request).collective}};
 }
 
 std::vector<std::vector<int>> groups(Grouping const& grouping, std::vector<int> const& sizes) {
@@ -70,9 +69,8 @@ std::string form_text(Grouping const& grouping, std::vector<std::string> const& 
 std::string text(Program const& program, std::vector<std::string> const& names) {
     std::string out;
     for (auto const& step : program)
-        out +=
-            fmt::format("{}({}, {}, {})", out.empty() ? "" : " ; ", slice_text(step.grouping, names),
-                        form_text(step.grouping, names), collective_names[static_cast<std::size_t>(step.collective)]);
+        out += fmt::format("{}({}, {}, {})", out.empty() ? "" : " ; ", slice_text(step.grouping, names),
+                           form_text(step.grouping, names), name(step.collective));
     return out;
 }
 

@@ -12,7 +12,7 @@ State::State(int devices, Request request) : devices_(devices), rows_(static_cas
     ESP_EXPECT(devices >= 1 && devices <= max_devices);
     for (int device = 0; device < devices; ++device)
         for (int chunk = 0; chunk < devices; ++chunk)
-            rows_[at(device, chunk)] = request == Request::all_gather && chunk != device ? 0 : 1u << device;
+            rows_[at(device, chunk)] = info(request).starts_in_parts && chunk != device ? 0 : 1u << device;
 }
 
 bool State::is_done(Request request) const {
@@ -21,11 +21,11 @@ bool State::is_done(Request request) const {
     for (int device = 0; device < devices_; ++device) {
         auto const chunks = held(device);
         for (int chunk = 0; chunk < devices_; ++chunk) {
-            auto const wanted = request == Request::all_gather ? 1u << chunk : everybody;
-            bool const is_empty_part = request == Request::reduce_scatter && rows_[at(device, chunk)] == 0;
+            auto const wanted = info(request).starts_in_parts ? 1u << chunk : everybody;
+            bool const is_empty_part = info(request).ends_in_parts && rows_[at(device, chunk)] == 0;
             if (rows_[at(device, chunk)] != wanted && !is_empty_part) return false;
         }
-        if (request != Request::reduce_scatter) continue;
+        if (!info(request).ends_in_parts) continue;
         if (std::popcount(chunks) != 1 || (owned & chunks) != 0) return false;
         owned |= chunks;
     }

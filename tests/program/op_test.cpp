@@ -35,7 +35,9 @@ TEST(OpTable, every_row_but_graph_has_all_rules) {
 TEST(OpTable, functions_have_tags_of_their_own) {
     std::set<std::uint32_t> tags;
     for (auto const& row : op_table())
-        if (is_function(row)) EXPECT_TRUE(tags.insert(row.field.tag).second) << row.name;
+        if (is_function(row)) {
+            EXPECT_TRUE(tags.insert(row.field.tag).second) << row.name;
+        }
     EXPECT_EQ(tags.size(), 8u);
 }
 

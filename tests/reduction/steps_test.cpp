@@ -74,7 +74,7 @@ TEST(Refusals, a_gather_of_what_both_hold) {
     EXPECT_EQ(state.apply(Collective::all_gather, {{0, 1}}, rule), Refusal::rows_overlap);
 }
 
-/// A gather puts side by side and adds nothing: where parts overlap, the result is no sum.
+/// A gather puts side by side and adds nothing: where parts overlap, the result is not a sum.
 TEST(Sums, a_gather_is_no_reduction) {
     std::vector<std::vector<int>> const groups{{0, 1}};
     EXPECT_FALSE(sums_are_right({{Collective::all_gather, {{0, 1}}}}, groups, 7, Request::all_reduce));
@@ -89,6 +89,21 @@ TEST(Coordinates, the_last_axis_runs_fastest) {
     for (int device = 0; device < 6; ++device)
         EXPECT_EQ(coordinates(placement, hierarchy, device), (std::vector<int>{device / 3, device % 3}));
     EXPECT_EQ(reduction_groups(placement, hierarchy, {1}), (std::vector<std::vector<int>>{{0, 1, 2}, {3, 4, 5}}));
+}
+
+/// Words are those of experiments; each request alone is one collective that does it.
+TEST(Requests, the_table_says_what_a_request_begins_and_ends_with) {
+    EXPECT_EQ(info(Request::all_reduce).name, "all_reduce");
+    EXPECT_EQ(info(Request::reduce_scatter).name, "reduce_scatter");
+    EXPECT_EQ(info(Request::all_gather).name, "all_gather");
+    EXPECT_EQ(start_share(Request::all_gather, 4), 0.25);
+    EXPECT_EQ(start_share(Request::reduce_scatter, 4), 1);
+    for (auto const request : {Request::all_reduce, Request::reduce_scatter, Request::all_gather}) {
+        State state(4, request);
+        EXPECT_FALSE(state.is_done(request)) << info(request).name;
+        ASSERT_FALSE(state.apply(info(request).collective, {{0, 1, 2, 3}}, BroadcastRule::contained));
+        EXPECT_TRUE(state.is_done(request)) << info(request).name;
+    }
 }
 
 } // namespace

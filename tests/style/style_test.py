@@ -107,7 +107,7 @@ def module_table(tree: Tree) -> dict[str, Module]:
     for call in re.finditer(r"espalier_module\(([^)]*)\)", text):
         words, lists, key = call[1].split(), {}, ""
         for word in words:
-            if word in ("NAME", "DIRECTORY", "USES", "LINKS", "PUBLIC_LINKS"):
+            if word in ("NAME", "DIRECTORY", "TOGETHER", "USES", "LINKS", "PUBLIC_LINKS"):
                 key = word
                 lists[key] = []
             else:

@@ -13,7 +13,7 @@ namespace espalier::reduction {
 struct Level {
     std::string name;
     int size = 1;
-    double bandwidth = 1e9; ///< bytes a second of a link, each way
+    double bandwidth = 1e9; ///< bytes per second of a link, each way
     double latency = 1e-6;  ///< seconds of a message between instances
     int links = 1;          ///< NICs of a node, links of a device: concurrent messages share all, one message has one
 

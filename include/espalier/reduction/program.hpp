@@ -11,10 +11,28 @@ namespace espalier::reduction {
 enum class Collective : std::uint8_t { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
 inline constexpr std::array<std::string_view, 5> collective_names{"AllReduce", "Reduce", "ReduceScatter", "AllGather",
                                                                   "Broadcast"};
+[[nodiscard]] constexpr std::string_view name(Collective collective) {
+    return collective_names[static_cast<std::size_t>(collective)];
+}
 
 /// What a group asks for: the whole sum everywhere, a part of it on each device, or everybody's part everywhere.
 enum class Request : std::uint8_t { all_reduce, reduce_scatter, all_gather };
-inline constexpr std::array<std::string_view, 3> request_names{"all_reduce", "reduce_scatter", "all_gather"};
+struct RequestInfo {
+    std::string_view name;
+    Collective collective;        ///< that does it alone
+    bool starts_in_parts = false; ///< a device holds its own chunk only
+    bool ends_in_parts = false;   ///< one chunk is enough
+};
+inline constexpr std::array<RequestInfo, 3> requests{{
+    {.name = "all_reduce", .collective = Collective::all_reduce},
+    {.name = "reduce_scatter", .collective = Collective::reduce_scatter, .ends_in_parts = true},
+    {.name = "all_gather", .collective = Collective::all_gather, .starts_in_parts = true},
+}};
+[[nodiscard]] constexpr RequestInfo const& info(Request request) { return requests[static_cast<std::size_t>(request)]; }
+/// Of the payload that a device of a group of so many holds at the beginning.
+[[nodiscard]] constexpr double start_share(Request request, std::size_t devices) {
+    return info(request).starts_in_parts ? 1.0 / static_cast<double>(devices) : 1;
+}
 
 /// How the devices of a reduction group are divided for one step. Devices are numbers in mixed radix over the factors,
 /// outermost first. The digits in [from, to) vary within a group, the others are fixed.

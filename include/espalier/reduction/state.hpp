@@ -9,11 +9,15 @@ namespace espalier::reduction {
 /// What the premise of Broadcast asks of the others: contained in the first and one strictly so; all strictly; or all
 /// empty.
 enum class BroadcastRule : std::uint8_t { contained, strict, empty };
+inline constexpr std::array<std::string_view, 3> broadcast_rule_names{"contained", "strict", "empty"};
 
 /// Why a collective does not apply.
 enum class Refusal : std::uint8_t { nothing_held, rows_differ, counted_twice, indivisible, rows_overlap, nothing_new };
 inline constexpr std::array<std::string_view, 6> refusal_names{"nothing held", "rows differ",  "counted twice",
                                                                "indivisible",  "rows overlap", "nothing new"};
+[[nodiscard]] constexpr std::string_view name(Refusal refusal) {
+    return refusal_names[static_cast<std::size_t>(refusal)];
+}
 
 /// Who holds which chunk and whose contributions are in it: for each device and each chunk the set of contributors.
 /// Devices are at most 32: programs are synthesized on the smallest sizes, since counts do not depend on them.

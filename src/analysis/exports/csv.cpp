@@ -15,7 +15,7 @@ std::string seconds(std::int64_t ns) {
     return fmt::format("{}{}.{:09}", ns < 0 ? "-" : "", whole < 0 ? -whole : whole, rest < 0 ? -rest : rest);
 }
 
-std::string quoted(std::string const& text) {
+std::string csv_field(std::string const& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string result = "\"";
     for (auto const c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -30,7 +30,7 @@ public:
                     "merged\n");
     }
     void add(store::ShardInfo const& info, std::span<trace::Event const> events) {
-        auto const place = fmt::format("{},{}", info.rank, quoted(info.host));
+        auto const place = fmt::format("{},{}", info.rank, csv_field(info.host));
         for (auto const& e : events)
             out_.print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", place, e.thread, label(e.kind),
                        seconds(e.start_ns), seconds(e.start_ns + e.duration_ns), seconds(e.duration_ns),

@@ -77,8 +77,7 @@ private:
         out.kinds.push_back({"point-to-point", fit_messages({pairs.front()}), fit_messages(pairs)});
         for (std::size_t c = 0; c < reduction::collective_names.size(); ++c) {
             auto const collective = static_cast<Collective>(c);
-            out.kinds.push_back({std::string(reduction::collective_names[c]),
-                                 fit_collective(collective, {level.groups.front()}),
+            out.kinds.push_back({std::string(name(collective)), fit_collective(collective, {level.groups.front()}),
                                  fit_collective(collective, level.groups)});
         }
         return out;
@@ -146,7 +145,7 @@ private:
 
 base::Json to_json(Line const& line) {
     return {{"latency_us", 1e6 * line.latency},
-            {"bytes_per_s", line.seconds_a_byte > 0 ? base::Json(1 / line.seconds_a_byte) : base::Json()}};
+            {"bytes_per_s", line.seconds_per_byte > 0 ? base::Json(1 / line.seconds_per_byte) : base::Json()}};
 }
 base::Json levels_json(Calibration const& found) {
     auto levels = base::Json::array();

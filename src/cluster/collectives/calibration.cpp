@@ -25,7 +25,7 @@ std::string rate_text(double bytes_a_second) {
     return fmt::format("{}B/s", rate);
 }
 
-std::string bandwidth_text(Line const& line) { return rate_text(1 / std::max(line.seconds_a_byte, 1e-15)); }
+std::string bandwidth_text(Line const& line) { return rate_text(1 / std::max(line.seconds_per_byte, 1e-15)); }
 
 std::string latency_text(Line const& line) {
     return fmt::format("{:g}us", static_cast<double>(std::max<std::uint64_t>(1, rounded(1e9 * line.latency))) / 1e3);
@@ -51,8 +51,8 @@ std::string comments(Calibration const& calibration) {
 
 int links_of(FittedLevel const& level) {
     auto const& [_, alone, together] = level.kinds.front();
-    if (alone.seconds_a_byte <= 0 || together.seconds_a_byte <= 0) return 1;
-    auto const at_once = level.concurrent * alone.seconds_a_byte / together.seconds_a_byte;
+    if (alone.seconds_per_byte <= 0 || together.seconds_per_byte <= 0) return 1;
+    auto const at_once = level.concurrent * alone.seconds_per_byte / together.seconds_per_byte;
     return std::clamp(static_cast<int>(std::lround(at_once)), 1, level.concurrent);
 }
 

@@ -10,15 +10,15 @@ namespace {
 /// MPICH's control variables: they decide at every call, so writing them while MPI runs forces an algorithm. (Its own
 /// names; another MPI library has none of them, and nothing is forced then. `sched_auto` is left out: MPICH 4.0.2 ends
 /// the process.)
-struct Row {
+struct Algorithms {
     Request request;
     char const* variable;
     std::vector<char const*> names;
     char const* nonblocking; ///< variable of `nb`, which does it by the nonblocking collective
     std::vector<char const*> nonblocking_names;
 };
-std::vector<Row> const& rows() {
-    static std::vector<Row> const rows{
+std::vector<Algorithms> const& rows() {
+    static std::vector<Algorithms> const rows{
         {Request::all_reduce,
          "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM",
          {"smp", "recursive_doubling", "reduce_scatter_allgather"},
@@ -83,7 +83,7 @@ private:
         int number = 0;
         for (auto dash = text.find(" - "); dash != std::string::npos; dash = text.find(" - ", dash + 3), ++number) {
             auto const end = text.find_last_not_of(' ', dash);
-            // lines may be glued together: the name ends here, and what stands before it is no part of a longer one
+            // lines may be glued together: the name ends here, and what stands before it is not part of a longer one
             if (end != std::string::npos && end + 1 >= choice.size() &&
                 text.compare(end + 1 - choice.size(), choice.size(), choice) == 0)
                 if (end + 1 == choice.size() || text[end - choice.size()] != '_') return number;
@@ -107,7 +107,7 @@ std::optional<Forced::Setting> setting(char const* variable, std::string const& 
     return found.write(before) && is_writable ? std::optional(Forced::Setting{variable, *value}) : std::nullopt;
 }
 
-void add_nonblocking(Row const& row, std::vector<Forced::Setting> const& common, std::vector<Forced>& list) {
+void add_nonblocking(Algorithms const& row, std::vector<Forced::Setting> const& common, std::vector<Forced>& list) {
     auto const through = setting(row.variable, "nb");
     if (!through) return;
     for (auto const* name : row.nonblocking_names)

@@ -53,7 +53,7 @@ std::uint64_t seed_of(World const& world, std::uint64_t seed) {
 
 /// An AllGather starts with one chunk: the others are made wrong, so that a program that sends them is found out.
 void keep_own_share(Schedule const& schedule, Request request, std::vector<std::byte>& data) {
-    if (request != Request::all_gather) return;
+    if (!reduction::info(request).starts_in_parts) return;
     auto const share = data.size() / static_cast<std::size_t>(schedule.chunks);
     auto const begin = share * static_cast<std::size_t>(schedule.place);
     for (std::size_t i = 0; i < data.size(); ++i)
@@ -116,7 +116,7 @@ std::uint64_t count_wrong(World& world, Plan const& plan, std::size_t elements, 
         native.run(data.data(), scratch.data());
     }
     std::size_t begin = 0, end = elements;
-    if (plan.request == Request::reduce_scatter) {
+    if (reduction::info(plan.request).ends_in_parts) {
         auto const& group = own_group(plan, world.rank());
         auto const length = scratch.size() / size_of(element);
         begin = static_cast<std::size_t>(std::ranges::find(group, world.rank()) - group.begin()) * length;

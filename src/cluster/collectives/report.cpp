@@ -107,7 +107,7 @@ std::string heading(Options const& options, std::vector<std::string> const& host
     auto out = fmt::format("{} ranks on {} host{}, {}, {}; medians of {} runs that choose and {} fresh ones that are "
                            "reported, with intervals of 95 %\n",
                            hosts.size(), different.size(), different.size() == 1 ? "" : "s", mpi_version().running,
-                           element_names[static_cast<std::size_t>(options.element)], options.repeats, options.repeats);
+                           info(options.element).name, options.repeats, options.repeats);
     if (auto const without = ranks_without_core(hosts); without > 0)
         out += fmt::format("{} ranks of a host have no core of their own: times are of waiting for cores more than for "
                            "messages\n",
@@ -142,7 +142,7 @@ base::Json to_json(Report const& report) {
     base::Json out{{"ranks", report.hosts.size()},
                    {"hosts", report.hosts},
                    {"mpi", mpi_version().running},
-                   {"element", element_names[static_cast<std::size_t>(report.options.element)]},
+                   {"element", info(report.options.element).name},
                    {"repeats", report.options.repeats},
                    {"seed", report.options.seed},
                    {"ranks_without_core", ranks_without_core(report.hosts)},
@@ -151,9 +151,8 @@ base::Json to_json(Report const& report) {
     for (auto const& task : report.tasks) {
         auto sizes = base::Json::array();
         for (auto const& size : task.sizes) sizes.push_back(to_json(size));
-        out["tasks"].push_back({{"name", task.name},
-                                {"request", reduction::request_names[static_cast<std::size_t>(task.request)]},
-                                {"sizes", sizes}});
+        out["tasks"].push_back(
+            {{"name", task.name}, {"request", reduction::info(task.request).name}, {"sizes", sizes}});
     }
     return out;
 }

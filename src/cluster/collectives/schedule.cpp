@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -17,7 +18,7 @@ using Chunks = std::vector<int>; ///< ascending
 template <class... Args>
 [[noreturn]] void refuse(Plan const& plan, std::size_t step, fmt::format_string<Args...> why, Args&&... args) {
     throw base::InputError("program {}: step {} ({}) cannot be done: {}: search again, the run may be damaged", plan.id,
-                           step + 1, reduction::collective_names[static_cast<std::size_t>(plan.steps[step].collective)],
+                           step + 1, reduction::name(plan.steps[step].collective),
                            fmt::format(why, std::forward<Args>(args)...));
 }
 
@@ -28,10 +29,10 @@ public:
         for (auto const& group : plan.groups)
             for (std::size_t i = 0; i < group.size(); ++i) {
                 grow(group[i]);
+                auto const starts_in_parts = reduction::info(plan.request).starts_in_parts;
                 auto& own = held_[at(group[i])];
-                if (plan.request == Request::all_gather) own = {static_cast<int>(i)};
-                for (std::size_t c = 0; plan.request != Request::all_gather && c < group.size(); ++c)
-                    own.push_back(static_cast<int>(c));
+                own.resize(starts_in_parts ? 1 : group.size());
+                std::iota(own.begin(), own.end(), starts_in_parts ? static_cast<int>(i) : 0);
                 group_of_[at(group[i])] = static_cast<int>(&group - plan.groups.data());
             }
     }
@@ -147,7 +148,7 @@ Schedule schedule_of(Plan const& plan, int rank) {
 bool is_complete(Plan const& plan) {
     for (auto const& group : plan.groups) {
         std::set<int> all;
-        auto const share = plan.request == Request::reduce_scatter ? 1 : group.size();
+        auto const share = reduction::info(plan.request).ends_in_parts ? 1 : group.size();
         for (auto const rank : group) {
             auto const held = schedule_of(plan, rank).held;
             if (held.size() != share) return false;

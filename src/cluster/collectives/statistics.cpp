@@ -54,7 +54,7 @@ Line fit(std::vector<Point> const& points) {
     if (spread <= 1e-9 * w * xx) return {y / w, 0};
     Line line{(xx * y - x * xy) / spread, (w * xy - x * y) / spread};
     if (line.latency < 0) line = {0, xy / xx};
-    if (line.seconds_a_byte < 0) line = {y / w, 0};
+    if (line.seconds_per_byte < 0) line = {y / w, 0};
     return line;
 }
 

@@ -1,27 +1,13 @@
 #include "world.hpp"
 
 #include "espalier/base/contract.hpp"
-#include "espalier/base/system.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 namespace espalier::cluster::collectives {
 namespace {
-
-std::vector<std::string> gather_hosts(int size) {
-    constexpr std::size_t length = 64;
-    std::array<char, length> own{};
-    base::host_name().copy(own.data(), length - 1);
-    std::vector<char> all(length * static_cast<std::size_t>(size));
-    MPI_Allgather(own.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD);
-    std::vector<std::string> hosts;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r) hosts.emplace_back(all.data() + r * length);
-    return hosts;
-}
 
 /// Over TCP, MPICH 4.0.2 with UCX does not end if the acknowledgement of a large message is still on its way when its
 /// receiver has stopped listening: everybody listens a little longer than needed.
@@ -42,26 +28,22 @@ MPI_Datatype datatype_of(Element element) {
     return element == Element::f32 ? MPI_FLOAT : element == Element::f64 ? MPI_DOUBLE : MPI_UINT32_T;
 }
 
-World::World(std::chrono::nanoseconds patience) : data_(std::make_unique<Data>()) {
-    data_->start.emplace(Watchdog::Options{patience, start_message(patience)});
+World::World(std::chrono::nanoseconds patience) {
     int provided = 0;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided); // control variables, to force algorithms
-    MPI_Init(nullptr, nullptr);
-    MPI_Comm_rank(MPI_COMM_WORLD, &data_->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &data_->size);
-    data_->hosts = gather_hosts(data_->size);
+    data_ = std::make_unique<Data>(patience);
 }
 
 World::~World() {
     for (auto& [_, comm] : data_->made)
         if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    if (data_->size > 1) settle();
-    MPI_Finalize();
+    if (size() > 1) settle();
+    data_->mpi.finalise();
     MPI_T_finalize();
 }
 
 int World::rank() const { return data_->rank; }
-int World::size() const { return data_->size; }
+int World::size() const { return data_->mpi.size(); }
 std::vector<std::string> const& World::hosts() const { return data_->hosts; }
 
 std::string World::broadcast(std::string text) const {
@@ -69,7 +51,7 @@ std::string World::broadcast(std::string text) const {
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     text.resize(size);
     MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, MPI_COMM_WORLD);
-    data_->start.reset();
+    data_->mpi.has_begun();
     return text;
 }
 
@@ -109,9 +91,6 @@ std::uint64_t World::sum(std::uint64_t own) const {
     return total;
 }
 
-void World::abort(int code) const {
-    MPI_Abort(MPI_COMM_WORLD, code);
-    std::_Exit(code);
-}
+void World::abort(int code) const { data_->mpi.abort(code); }
 
 } // namespace espalier::cluster::collectives

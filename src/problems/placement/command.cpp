@@ -19,11 +19,12 @@ namespace collectives = cluster::collectives;
 
 struct Arguments {
     std::string run;
+    collectives::Options const usual;
     std::int64_t top = 10;
     std::string size = "1KiB..64MiB";
-    std::string element = "f32";
-    std::int64_t repeats = 20;
-    std::int64_t seed = 1;
+    std::string element{collectives::info(usual.element).name};
+    std::int64_t repeats = usual.repeats;
+    std::int64_t seed = static_cast<std::int64_t>(usual.seed);
     bool calibrate = false;
     std::string output;
     bool json = false;
@@ -49,26 +50,31 @@ std::vector<std::uint64_t> sizes_of(std::string const& text) {
     return sizes;
 }
 
+std::vector<std::string> element_names() {
+    std::vector<std::string> names;
+    for (auto const& row : collectives::element_table) names.emplace_back(row.name);
+    return names;
+}
+
 collectives::Options options_of(Arguments const& arguments) {
-    auto const& names = collectives::element_names;
-    auto const found = std::ranges::find(names, arguments.element);
-    if (found == names.end()) {
-        auto const near = base::near_word(arguments.element, {names.begin(), names.end()});
+    auto const& table = collectives::element_table;
+    auto const found = std::ranges::find(table, arguments.element, &collectives::ElementInfo::name);
+    if (found == table.end()) {
+        auto const names = element_names();
+        auto const near = base::near_word(arguments.element, names);
         throw base::InputError("--element: there is no `{}`: use {}", arguments.element,
                                near ? *near : fmt::format("one of {}", fmt::join(names, ", ")));
     }
     return {.sizes = sizes_of(arguments.size),
-            .element = static_cast<collectives::Element>(found - names.begin()),
+            .element = static_cast<collectives::Element>(found - table.begin()),
             .repeats = static_cast<int>(arguments.repeats),
             .seed = static_cast<std::uint64_t>(arguments.seed),
             .json = arguments.json};
 }
 
-/// The stored prediction is for the payload of the experiment; for other sizes it is made anew.
+/// The stored prediction is for the payload of the experiment; for other sizes a new one is made.
 std::vector<double> predictions(StoredProgram const& program, std::vector<std::uint64_t> const& sizes) {
-    auto const share = program.request == problems::placement::Request::all_gather
-                           ? 1.0 / static_cast<double>(program.groups.front().size())
-                           : 1.0;
+    auto const share = reduction::start_share(program.request, program.groups.front().size());
     std::vector<double> list;
     for (auto const size : sizes)
         list.push_back(size == program.payload
@@ -117,7 +123,7 @@ std::optional<base::Nanoseconds> start_patience() {
 template <class Prepare>
 auto prepared(Prepare const& prepare) {
     if (!start_patience())
-        throw base::InputError("ESPALIER_START={}: is not a time: write e.g. 1min", std::getenv("ESPALIER_START"));
+        throw base::InputError("ESPALIER_START={} is not a time: write e.g. 1min", std::getenv("ESPALIER_START"));
     return prepare();
 }
 
@@ -133,11 +139,13 @@ constexpr std::int64_t most = 1'000'000'000;
 std::vector<Option> options(Arguments& to) {
     return {
         {"run", "Run folder", "RUN", &to.run},
-        {"--top", "So many of the best programs (10); 0: all", "N", &to.top, 0, most},
-        {"--size", "Payloads: one, or powers of four from A to B (1KiB..64MiB)", "A..B", &to.size},
+        {"--top", fmt::format("So many of the best programs ({}); 0: all", to.top), "N", &to.top, 0, most},
+        {"--size", fmt::format("Payloads: one, or powers of four from A to B ({})", to.size), "A..B", &to.size},
         {"--element", "f32, f64 or i32", "TYPE", &to.element},
-        {"--repeats", "Runs that choose, and as many that are reported (20)", "N", &to.repeats, 1, 1'000'000},
-        {"--seed", "Of the numbers that are added (1)", "N", &to.seed, 0, std::numeric_limits<std::int64_t>::max()},
+        {"--repeats", fmt::format("Runs that choose, and as many that are reported ({})", to.repeats), "N", &to.repeats,
+         1, 1'000'000},
+        {"--seed", fmt::format("Of the numbers that are added ({})", to.seed), "N", &to.seed, 0,
+         std::numeric_limits<std::int64_t>::max()},
         {"-o,--output", "File for --calibrate", "FILE", &to.output},
         {.names = "--calibrate",
          .help = "Fit latency and bandwidth of this machine or cluster and write them as a hierarchy",

@@ -44,7 +44,7 @@ std::string explain(Pair const& pair, Result const& result) {
         reduction::step_costs(lowered, pair.hierarchy, static_cast<double>(pair.payload), pair.start_share());
     Holdings holdings(pair);
     auto text =
-        fmt::format("placement {} (a row an axis, a column a level), reduction {}, {} a device\n"
+        fmt::format("placement {} (a row per axis, a column per level), reduction {}, {} per device\n"
                     "{} groups of {} devices, {} chunks each; the first group is {}\n",
                     pair.matrix_text(), pair.reduction_text(), base::format_bytes(pair.payload), pair.groups.size(),
                     pair.groups.front().size(), pair.groups.front().size(), list_text(pair.groups.front()));

@@ -12,7 +12,7 @@ class Holdings {
 public:
     explicit Holdings(Pair const& pair)
         : sizes_(pair.sizes), count_(pair.groups.front().size()), held_(count_, std::vector<bool>(count_, true)) {
-        if (pair.request != reduction::Request::all_gather) return;
+        if (!reduction::info(pair.request).starts_in_parts) return;
         for (std::size_t device = 0; device < count_; ++device)
             for (std::size_t chunk = 0; chunk < count_; ++chunk) held_[device][chunk] = device == chunk;
     }

@@ -87,9 +87,7 @@ Pair make_pair(System const& system, reduction::Matrix const& matrix, Wanted con
 
 } // namespace
 
-double Pair::start_share() const {
-    return request == reduction::Request::all_gather ? 1.0 / static_cast<double>(groups.front().size()) : 1;
-}
+double Pair::start_share() const { return reduction::start_share(request, groups.front().size()); }
 
 std::string Pair::matrix_text() const { return fmt::format("{}", matrix); }
 
@@ -99,7 +97,7 @@ std::string Pair::reduction_text() const {
     auto text = fmt::format("{}", fmt::join(names_of_axes, ", "));
     if (is_one_of_many) text += fmt::format(" ({})", base::format_bytes(payload));
     if (request == reduction::Request::all_reduce) return text;
-    return fmt::format("{} {}", reduction::request_names[static_cast<std::size_t>(request)], text);
+    return fmt::format("{} {}", reduction::info(request).name, text);
 }
 
 Pair::Predicted Pair::predict(reduction::Lowered const& program, std::vector<std::int32_t> const& segments) const {
@@ -118,7 +116,7 @@ Pair::Predicted Pair::predict(reduction::Lowered const& program, std::vector<std
 double Pair::baseline_us() const { return predict(lower(reduction::single_step(request, levels())), {1}).us; }
 
 bool Pair::ends_in_order(reduction::Program const& program) const {
-    if (request != reduction::Request::reduce_scatter) return true;
+    if (!reduction::info(request).ends_in_parts) return true;
     Holdings holdings(*this);
     for (auto const& step : program) holdings.apply(step);
     for (std::size_t device = 0; device < holdings.count(); ++device)

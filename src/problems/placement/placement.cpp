@@ -12,6 +12,7 @@ namespace espalier::problems::placement {
 namespace {
 
 constexpr base::ReasonId too_long{0}, out_of_reach{1}, wrong_sums{2};
+constexpr std::array reason_names{"too long", "out of reach", "wrong sums"};
 constexpr std::size_t first_refusal = 0;
 
 } // namespace
@@ -58,8 +59,8 @@ CheapestPlacement::CheapestPlacement(PlacementConfig const& config, std::uint64_
 
 search::ProblemInfo Placement::info() const {
     search::ProblemInfo info;
-    info.kind = "placement";
-    info.reasons = {"too long", "out of reach", "wrong sums"};
+    info.kind = problem_section().name();
+    info.reasons.assign(reason_names.begin(), reason_names.end());
     for (auto const name : reduction::refusal_names)
         info.counters.push_back({std::string(name), search::CounterKind::sum});
     return info;
@@ -121,7 +122,7 @@ Node Placement::unpack(std::span<std::byte const> bytes) const {
     node.pair = reader.get<std::uint32_t>();
     node.count = reader.get<std::uint8_t>();
     if (node.pair >= shared_->pairs.size() || node.count > Node::max_steps)
-        throw base::SystemError("packed data is no node of a placement search");
+        throw base::SystemError("packed data is not a node of a placement search");
     for (std::size_t i = 0; i < node.count; ++i) node.steps[i] = reader.get<std::uint8_t>();
     node.bound_us = reader.get<float>();
     if (reader.left() > 0) throw base::SystemError("packed data is longer than its node");

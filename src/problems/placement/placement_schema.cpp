@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 
 namespace espalier::problems::placement {
@@ -17,18 +18,18 @@ using namespace std::chrono_literals;
 
 constexpr std::int32_t most_devices = 65'536;
 constexpr std::int32_t most_levels = 8;
-constexpr std::int32_t most_split_levels = 5; ///< of more than one instance: states of 2 devices a level are searched
+constexpr std::int32_t most_split_levels = 5; ///< of more than one instance: states of 2 devices per level are searched
 constexpr std::int64_t most_group = 4096;     ///< devices of a reduction group: sums of as many chunks are checked
 
-Scalar<Request> request() {
-    return choice<Request>({{"all_reduce", Request::all_reduce},
-                            {"reduce_scatter", Request::reduce_scatter},
-                            {"all_gather", Request::all_gather}});
+/// The words of an enum's own table.
+template <class Enum, class Table, class Name>
+Scalar<Enum> choice_of(Table const& table, Name const& name) {
+    std::vector<std::pair<std::string, Enum>> rows;
+    for (auto const& row : table) rows.emplace_back(std::invoke(name, row), static_cast<Enum>(rows.size()));
+    return choice<Enum>(rows);
 }
-Scalar<Broadcast> broadcast() {
-    return choice<Broadcast>(
-        {{"contained", Broadcast::contained}, {"strict", Broadcast::strict}, {"empty", Broadcast::empty}});
-}
+Scalar<Request> request() { return choice_of<Request>(reduction::requests, &reduction::RequestInfo::name); }
+Scalar<Broadcast> broadcast() { return choice_of<Broadcast>(reduction::broadcast_rule_names, std::identity{}); }
 Scalar<std::int32_t> count() { return integer<std::int32_t>({1, most_devices}); }
 Scalar<std::uint64_t> payload() { return size_bytes({1, 1ull << 50}); }
 
@@ -38,7 +39,7 @@ Codec<std::int32_t> level_size() {
     return {[scalar](Value const& value, Context const& at) -> std::optional<std::int32_t> {
                 if (value.kind != Value::Kind::list) return read_scalar(scalar, value, at);
                 at.error(value.place, fmt::format("{} is uneven: every instance of a level must have the same size; "
-                                                  "leave the larger ones partly unused, and say one number",
+                                                  "leave the larger ones partly unused, and give one number",
                                                   at.name()));
                 return std::nullopt;
             },
@@ -232,7 +233,7 @@ bool check_reductions(PlacementConfig const& config, Value const& map, Context c
 bool check_segments(PlacementConfig const& config, Value const& map, Context const& at) {
     if (!config.segments.empty()) return true;
     at.error(place_of(map, "segments"),
-             fmt::format("{} is empty: say [1] for no pipelining", at.in("segments").name()));
+             fmt::format("{} is empty: use [1] for no pipelining", at.in("segments").name()));
     return false;
 }
 

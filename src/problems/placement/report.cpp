@@ -20,7 +20,7 @@ Json program_json(reduction::Program const& program, std::vector<std::string> co
     auto list = Json::array();
     for (auto const& step : program)
         list.push_back({reduction::slice_text(step.grouping, names), reduction::form_text(step.grouping, names),
-                        reduction::collective_names[static_cast<std::size_t>(step.collective)]});
+                        reduction::name(step.collective)});
     return list;
 }
 
@@ -46,7 +46,7 @@ Json to_json(Ranked const& one, std::vector<Pair> const& pairs, double baseline_
 search::ResultRecord const& record_of(Results const& in_order, std::size_t id) {
     if (in_order.empty()) throw base::InputError("the run has no results");
     if (id < 1 || id > in_order.size())
-        throw base::InputError("there is no program {}: say 1 to {}", id, in_order.size());
+        throw base::InputError("there is no program {}: use 1 to {}", id, in_order.size());
     return in_order[id - 1];
 }
 
@@ -121,8 +121,7 @@ Checked check(Pair const& pair, reduction::Program const& program, reduction::Br
     reduction::State state(1 << pair.levels(), pair.request);
     for (auto const& step : program)
         if (auto const why = state.apply(step.collective, reduction::groups(step.grouping, smallest), rule))
-            return {.reason =
-                        fmt::format("a step is refused: {}", reduction::refusal_names[static_cast<std::size_t>(*why)])};
+            return {.reason = fmt::format("a step is refused: {}", reduction::name(*why))};
     if (!state.is_done(pair.request)) return {.reason = "it does not arrive at what was asked for"};
     if (!reduction::sums_are_right(pair.lower(program), pair.groups, seed, pair.request))
         return {.reason = "a sum is wrong"};
@@ -217,10 +216,10 @@ std::string program_in(PlacementConfig const& config, Results const& results, st
     if (format == "svg") return svg(pair, result);
     if (format == "explain") return explain(pair, result);
     if (format != "text")
-        throw base::InputError("a program of collectives has no form '{}': say text, json or svg, or --explain",
+        throw base::InputError("a program of collectives has no format '{}': use text, json or svg, or --explain",
                                format);
     return fmt::format(
-        "{} {}, {} a device: {}{}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
+        "{} {}, {} per device: {}{}\npredicted {:.2f} us, {:.2f} times as fast as one collective ({:.2f} us)\n",
         pair.matrix_text(), pair.reduction_text(), base::format_bytes(pair.payload),
         reduction::text(result.program, pair.names), remark(pair, result), result.predicted_us,
         pair.baseline_us() / result.predicted_us, pair.baseline_us());

@@ -53,7 +53,7 @@ TEST(Fit, a_line_is_found_again) {
     auto const line = fit(points);
 
     EXPECT_NEAR(line.latency, 3e-6, 1e-11);
-    EXPECT_NEAR(1 / line.seconds_a_byte, 5e9, 1e4);
+    EXPECT_NEAR(1 / line.seconds_per_byte, 5e9, 1e4);
 }
 
 /// With errors of 10 % everywhere, large messages must not drown the latency.
@@ -66,12 +66,12 @@ TEST(Fit, relative_errors_count) {
     auto const line = fit(points);
 
     EXPECT_NEAR(line.latency / 3e-6, 1, 0.1);
-    EXPECT_NEAR(1 / line.seconds_a_byte / 5e9, 1, 0.1);
+    EXPECT_NEAR(1 / line.seconds_per_byte / 5e9, 1, 0.1);
 }
 
 TEST(Fit, neither_part_is_negative) {
     EXPECT_GE(fit({{8, 1e-9}, {1e6, 1e-3}, {1e7, 2e-2}}).latency, 0);
-    EXPECT_GE(fit({{8, 2e-6}, {1e6, 1e-6}}).seconds_a_byte, 0);
+    EXPECT_GE(fit({{8, 2e-6}, {1e6, 1e-6}}).seconds_per_byte, 0);
     EXPECT_DOUBLE_EQ(fit({{8, 2e-6}}).latency, 2e-6);
 }
 

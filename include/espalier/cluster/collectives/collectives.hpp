@@ -10,12 +10,19 @@
 #include <string_view>
 #include <vector>
 
-/// Executes programs of collectives with MPI, one device a rank, and measures them.
+/// Executes programs of collectives with MPI, one device per rank, and measures them.
 namespace espalier::cluster::collectives {
 
 enum class Element : std::uint8_t { f32, f64, i32 };
-inline constexpr std::array<std::string_view, 3> element_names{"f32", "f64", "i32"};
-[[nodiscard]] constexpr std::size_t size_of(Element element) { return element == Element::f64 ? 8 : 4; }
+struct ElementInfo {
+    std::string_view name;
+    std::size_t size_bytes;
+};
+inline constexpr std::array<ElementInfo, 3> element_table{{{"f32", 4}, {"f64", 8}, {"i32", 4}}};
+[[nodiscard]] constexpr ElementInfo const& info(Element element) {
+    return element_table[static_cast<std::size_t>(element)];
+}
+[[nodiscard]] constexpr std::size_t size_of(Element element) { return info(element).size_bytes; }
 
 /// A payload is the whole vector: of ReduceScatter before, of AllGather after.
 using Request = reduction::Request;
@@ -50,12 +57,11 @@ struct Job {
 /// others, and what it throws is told once. Rank 0 prints. Returns the exit code, the same on all ranks:
 /// verification_failed if a sum was wrong, invalid_input if a plan does not fit the number of ranks. A rank ends by
 /// itself if the others have not come after `patience`.
-[[nodiscard]] int measure(std::function<Job()> const& prepare,
-                          std::chrono::nanoseconds patience = std::chrono::minutes(5));
+[[nodiscard]] int measure(std::function<Job()> const& prepare, std::chrono::nanoseconds patience);
 
 /// Fits latency and bandwidth for each level (ranks of a host, hosts) and collective, and writes a hierarchy that
 /// `problem.hierarchy` can use. Otherwise as measure(); sizes are those of the messages.
 [[nodiscard]] int calibrate(std::filesystem::path const& file, std::function<Options()> const& prepare,
-                            std::chrono::nanoseconds patience = std::chrono::minutes(5));
+                            std::chrono::nanoseconds patience);
 
 } // namespace espalier::cluster::collectives

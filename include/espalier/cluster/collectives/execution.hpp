@@ -8,11 +8,11 @@
 
 namespace espalier::cluster::collectives {
 
-/// MPI while this object lives; it alone initialises and ends it. One thread uses it. At most one a process.
+/// MPI while this object lives, with the communicators of groups. One thread uses it. At most one per process.
 class World {
 public:
     /// Ends the process if the ranks have not found each other, and heard from rank 0 what to do, after this time.
-    explicit World(std::chrono::nanoseconds patience = std::chrono::minutes(5));
+    explicit World(std::chrono::nanoseconds patience);
     ~World();
     World(World const&) = delete;
     World& operator=(World const&) = delete;

@@ -22,7 +22,7 @@ struct Schedule {
     int place = 0;         ///< of this rank in it
 };
 /// Throws InputError if a step cannot be done: a rank in two groups, chunks that differ where they are added, an
-/// AllGather of unequal or common chunks, a Broadcast by somebody who holds nothing. (Sums are checked by executing.)
+/// AllGather of unequal or common chunks, a Broadcast by a rank that holds nothing. (Sums are checked by executing.)
 [[nodiscard]] Schedule schedule_of(Plan const& plan, int rank);
 /// The chunks that a rank must end with: all, or for ReduceScatter as many as each has a share of.
 [[nodiscard]] bool is_complete(Plan const& plan);

@@ -24,10 +24,10 @@ struct SpeedUp {
 };
 [[nodiscard]] SpeedUp speed_up(Interval const& slow, Interval const& quick);
 
-/// seconds = latency + seconds_a_byte x bytes.
+/// seconds = latency + seconds_per_byte x bytes.
 struct Line {
-    double latency = 0;        ///< s, not negative
-    double seconds_a_byte = 0; ///< not negative
+    double latency = 0;          ///< s, not negative
+    double seconds_per_byte = 0; ///< not negative
 };
 struct Point {
     double bytes = 0;

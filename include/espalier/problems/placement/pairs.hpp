@@ -25,7 +25,7 @@ struct Pair {
     [[nodiscard]] int levels() const { return static_cast<int>(sizes.size()); }
     /// Of the payload that a device holds at the beginning.
     [[nodiscard]] double start_share() const;
-    /// `[[1, 16], [4, 1]]`: a row an axis, a column a level.
+    /// `[[1, 16], [4, 1]]`: a row per axis, a column per level.
     [[nodiscard]] std::string matrix_text() const;
     /// `data` or `reduce_scatter data, model`, with the payload if there are several reductions.
     [[nodiscard]] std::string reduction_text() const;

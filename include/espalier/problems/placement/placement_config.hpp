@@ -15,7 +15,7 @@ namespace espalier::problems::placement {
 struct LevelConfig {
     std::string name;
     std::int32_t size = 1;                    ///< instances in each instance of the level above
-    std::uint64_t bandwidth = 10'000'000'000; ///< bytes a second of a link, each way
+    std::uint64_t bandwidth = 10'000'000'000; ///< bytes per second of a link, each way
     base::Nanoseconds latency{1'000};         ///< of a message between instances
     std::int32_t links = 1;                   ///< NICs of a node, links of a device
 
@@ -32,10 +32,12 @@ struct AxisConfig {
 
 using reduction::Request;
 
+inline constexpr std::uint64_t default_payload = 1ull << 30;
+
 struct ReductionConfig {
     std::vector<std::string> axes;
-    std::uint64_t payload = 1ull << 30; ///< bytes a device, before or after
-    double weight = 1;                  ///< how often it happens in a training step
+    std::uint64_t payload = default_payload; ///< bytes per device, before or after
+    double weight = 1;                       ///< how often it happens in a training step
     Request request = Request::all_reduce;
 
     bool operator==(ReductionConfig const&) const = default;
@@ -55,7 +57,7 @@ struct PlacementConfig {
     std::vector<LevelConfig> hierarchy;
     std::vector<AxisConfig> axes;
     std::vector<ReductionConfig> reductions; ///< none: over every set of axes, with `payload`
-    std::uint64_t payload = 1ull << 30;      ///< of reductions that are not listed
+    std::uint64_t payload = default_payload; ///< of reductions that are not listed
     std::int32_t max_steps = 5;
     Broadcast broadcast = Broadcast::contained;
     std::vector<std::int32_t> segments{1}; ///< numbers of segments that are tried for pipelining

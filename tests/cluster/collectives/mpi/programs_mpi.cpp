@@ -38,7 +38,7 @@ int run_all(World& world, std::vector<int> const& sizes, Request request, std::s
             auto const wrong = count_wrong(world, plan, payload, element, turn);
             check(world, wrong == 0,
                   fmt::format("{} on {} x {}, {} {}, {} segments: {} elements", plan.text, sizes.front(), sizes.back(),
-                              payload, element_names[static_cast<std::size_t>(element)], plan.segments, wrong));
+                              payload, info(element).name, plan.segments, wrong));
         }
     return static_cast<int>(programs.size());
 }
@@ -116,7 +116,7 @@ void force_algorithms(World& world, std::vector<int> const& sizes) {
 } // namespace
 
 int main() {
-    World world;
+    World world(std::chrono::minutes(5));
     int count = 0;
     if (world.size() % 2 != 0 || world.size() < 4) return 2;
     std::vector<int> const sizes{2, world.size() / 2};

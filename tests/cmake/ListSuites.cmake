@@ -1,0 +1,20 @@
+# Run when an executable of tests has been linked: one CTest entry per suite, since a process per test takes longer than most tests.
+# A suite that fails prints the names of its tests. Suites named ...Large are labelled slow.
+execute_process(COMMAND ${EXECUTABLE} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed TIMEOUT 120)
+if(failed)
+  message(FATAL_ERROR "${EXECUTABLE} does not list its tests: ${failed}")
+endif()
+string(REPLACE "\n" ";" lines "${listed}")
+set(entries "")
+foreach(line IN LISTS lines)
+  if(line MATCHES "^([A-Za-z0-9_/]+)\\.( +#.*)?$")
+    set(suite ${CMAKE_MATCH_1})
+    set(properties "LABELS unit TIMEOUT 600")
+    if(suite MATCHES "Large$")
+      set(properties "LABELS slow TIMEOUT 1800")
+    endif()
+    string(APPEND entries "add_test([=[${PREFIX}${suite}]=] \"${EXECUTABLE}\" \"--gtest_filter=${suite}.*\")\n"
+                          "set_tests_properties([=[${PREFIX}${suite}]=] PROPERTIES ${properties})\n")
+  endif()
+endforeach()
+file(WRITE ${OUTPUT} "${entries}")
