@@ -102,7 +102,9 @@ TEST_F(LinkHunger, of_one_that_declined_is_over_when_it_has_something) {
     have(40, 0, 0);
     hear(give(7), 100 * ms);
     link.tick(150 * ms);
-    ASSERT_TRUE(said<Pulse>().back().has_declined);
+    auto const pulses = said<Pulse>();
+    ASSERT_FALSE(pulses.empty());
+    ASSERT_TRUE(pulses.back().has_declined);
 
     have(40, 5, 0);
     link.tick(160 * ms);

@@ -29,7 +29,7 @@ TEST_F(LinkTest, welcome_it_tells_its_hunger) {
 
 // --- a rank that comes back
 
-TEST_F(LinkTest, taken_for_lost_it_drops_its_work_and_reports_nothing_of_it_as_news) {
+TEST_F(LinkTest, given_up_as_lost_it_drops_its_work_and_reports_nothing_of_it_as_news) {
     work();
 
     hear(Welcome{.epoch = 2}, 5 * second);
@@ -279,12 +279,53 @@ TEST_F(LinkTest, emitted_records_go_to_the_shard_and_their_number_travels) {
     EXPECT_EQ(harvest.emit_marks, (std::vector<search::EmitMark>{{3, 42}}));
 }
 
+/// A link with a shard, and the marks of the commit that it is told to send now.
+struct ShardLinkTest : LinkTest {
+    ShardLinkTest() {
+        sharded.start(0);
+        sharded.on_message({{}, Welcome{.epoch = 1}}, 0);
+    }
+    std::vector<search::EmitMark> marks(std::uint32_t epoch = 1) {
+        sharded.on_message({{}, Order{.epoch = epoch, .kind = OrderKind::commit}}, 0);
+        (void)sharded.take_outgoing();
+        sharded.tick(ms);
+        for (auto const& outgoing : sharded.take_outgoing())
+            if (auto const* commit = std::get_if<Commit>(&outgoing.message.body)) return commit->harvest.emit_marks;
+        return {{-1}};
+    }
+    std::uint64_t written = 0;
+    Link sharded{pool, {.self = base::Rank{3}}, [this](auto const& records) { return written += records.size(); }};
+};
+using Marks = std::vector<search::EmitMark>;
+
+TEST_F(ShardLinkTest, every_record_is_marked_once) {
+    pool.emits.resize(2);
+    EXPECT_EQ(marks(), (Marks{{3, 2, 0}}));
+    pool.emits.resize(3);
+    EXPECT_EQ(marks(), (Marks{{3, 5, 2}}));
+
+    EXPECT_EQ(marks(), Marks{});
+}
+
+TEST_F(ShardLinkTest, records_that_were_written_for_work_that_was_dropped_are_never_marked) {
+    pool.now.emits = Link::most_emits;
+    pool.emits.resize(4);
+    sharded.tick(ms); // too many to wait for a commit
+    ASSERT_EQ(written, 4u);
+    sharded.on_message({{}, Welcome{.epoch = 2}}, 2 * ms);
+
+    pool.emits.resize(1);
+
+    EXPECT_EQ(marks(2), (Marks{{3, 5, 4}}));
+}
+
 // --- stopping
 
 TEST_F(LinkTest, told_to_stop_it_stops_the_pool_and_sends_one_last_commit_when_that_is_ready) {
     work();
     pool.can_stop = false;
     hear(Order{.epoch = 1, .kind = OrderKind::stop, .budget_ns = 200 * ms}, ms);
+    hear(Order{.epoch = 1, .kind = OrderKind::stop, .budget_ns = 200 * ms}, ms); // who came back hears it twice
     EXPECT_EQ(pool.stop_prepared, 1);
     link.tick(ms);
     EXPECT_FALSE(link.has_stopped());

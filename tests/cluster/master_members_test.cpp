@@ -245,6 +245,29 @@ TEST_F(MasterTest, results_are_those_that_were_committed_and_those_that_were_onl
     EXPECT_EQ(master.take_done().emit_marks, (std::vector<search::EmitMark>{{1, 8}}));
 }
 
+TEST_F(MasterTest, nodes_are_those_that_were_committed_and_those_that_were_only_told) {
+    hello(1);
+    say(1, commit(1, 0, 40, nodes(1)));
+    EXPECT_EQ(master.status().nodes, 40u);
+
+    say(1, Pulse{.epoch = 1, .nodes = 2, .threads = 1});
+
+    EXPECT_EQ(master.status().nodes, 42u);
+    (void)master.take_done();
+    EXPECT_EQ(master.status().nodes, 42u) << "of the whole execution";
+}
+
+TEST_F(MasterTest, results_are_stamped_with_the_run_time_at_which_they_came) {
+    hello(1);
+    master.count_run_time_from(-4 * second);
+    auto with_results = commit(1, 0, 1, nodes(1));
+    with_results.harvest.results.resize(1);
+
+    say(1, with_results, second / 2);
+
+    EXPECT_EQ(master.take_done().results.at(0).found_s, 4.5);
+}
+
 // --- commits that are ordered, and dropping all
 
 TEST_F(MasterTest, a_checkpoint_is_fresh_when_every_living_member_has_committed_since_the_order) {

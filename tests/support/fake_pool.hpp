@@ -28,6 +28,7 @@ struct FakePool final : search::Pool {
         harvest.kept = nodes(now.unfinished);
         return harvest;
     }
+    std::vector<search::EmitRecord> take_emits() override { return std::exchange(emits, {}); }
     void prepare_to_give() override { ++give_prepared; }
     bool is_ready_to_give() const override { return is_ready; }
     void prepare_to_stop() override { ++stop_prepared; }
