@@ -274,6 +274,24 @@ TEST_F(RunJournalTest, emitted_records_are_those_of_the_stage_from_all_execution
     EXPECT_EQ(of_next[0].key, 20u);
 }
 
+/// What was written before a mark begins belongs to work that somebody else did again, also after a resume.
+TEST_F(RunJournalTest, emitted_records_are_those_between_the_beginning_and_the_end_of_their_mark) {
+    std::vector<search::EmitMark> const marks{{.rank = 0, .records = 3, .first = 1}};
+    auto saved = state(100, 5);
+    saved.emit_marks = marks;
+    {
+        auto const first = next_execution();
+        std::vector<search::EmitRecord> const records{{10, {}}, {11, {}}, {12, {}}, {13, {}}};
+        (void)store::EmitShard(folder.path / store::emit_shard_name(first->folder().segment(), 0)).append(records);
+        EXPECT_EQ(first->emitted(marks), (std::vector<search::EmitRecord>{{11, {}}, {12, {}}}));
+        first->save(saved);
+    }
+
+    auto const second = next_execution();
+
+    EXPECT_EQ(second->emitted({}), (std::vector<search::EmitRecord>{{11, {}}, {12, {}}}));
+}
+
 TEST_F(RunJournalTest, the_first_note_is_written_at_once) {
     store::RunRecord record{
         .identity = {.problem = problem->info().kind}, .problem_kind = problem->info().kind, .info = problem->info()};
