@@ -70,6 +70,20 @@ TEST(Replay, a_block_has_the_tiles_of_its_operands) {
     EXPECT_EQ(state.tensors.inputs, 2);
 }
 
+TEST(Replay, a_block_knows_which_dimensions_its_axes_and_its_loop_split) {
+    Parts parts(two_kernels(SpaceConfig::Schedules::all));
+    auto begin = by_columns();
+    begin.cuts[1].loop = 0; // K of W, and of W only
+
+    parts.replay.run(begun(begin));
+
+    auto const& target = parts.setup.target;
+    auto const& splits = parts.filter.expressions().pattern_of(parts.replay.block().block->pattern).split_by;
+    EXPECT_EQ(splits[static_cast<std::size_t>(target.axis_symbol(0, 0))], 1u << 2) << "N";
+    EXPECT_EQ(splits[static_cast<std::size_t>(target.loop_symbol(0))], 1u << 1) << "K";
+    EXPECT_EQ(parts.replay.kernel().pattern, expr::Expressions::no_split) << "outside nothing is split";
+}
+
 TEST(Replay, a_finished_kernel_gives_what_its_program_gives) {
     Parts parts(small());
     auto node = fused(parts);
