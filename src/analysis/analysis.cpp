@@ -61,6 +61,7 @@ private:
         scan_.reset();
     }
     [[noreturn]] void refuse_empty() const {
+        if (options_.window.is_whole()) refuse_if_unreadable(source_);
         auto const lasted = source_.execution().seconds;
         auto const length = lasted > 0 ? fmt::format(" (it lasted {})", base::human_duration(lasted)) : std::string();
         if (options_.window.is_whole())

@@ -187,6 +187,12 @@ TraceSource open_trace(std::filesystem::path const& folder, int segment) {
     return source;
 }
 
+void refuse_if_unreadable(TraceSource const& source) {
+    if (!source.is_incomplete) return;
+    throw base::InputError("{}: no event of the trace can be read:\n  {}", source.summary.folder.string(),
+                           fmt::join(source.remarks, "\n  "));
+}
+
 void visit_events(TraceSource& source, Window const& window, BatchVisitor const& visitor) {
     std::vector<Event> batch;
     auto const last = last_ns(source);

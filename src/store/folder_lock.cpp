@@ -95,6 +95,12 @@ bool is_still(int fd, fs::path const& file) {
            opened.st_dev == named.st_dev;
 }
 
+/// False of a pipe, and of a file that has a second name: writing the owner would destroy what it holds.
+bool is_lock_file(int fd) {
+    struct stat status {};
+    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink < 2;
+}
+
 struct Opened {
     Descriptor descriptor;
     bool is_new = false;
@@ -135,6 +141,11 @@ int try_lock(fs::path const& file) {
         throw base::InputError("{}: cannot make the lock file: {} (a run is written into its folder): make the folder "
                                "writable, or choose another results.path",
                                file.string(), std::strerror(errno));
+    if (!is_lock_file(opened.descriptor.get()))
+        throw base::InputError(
+            "{}: is not a lock file, but a pipe or another file's second name (a run is written into "
+            "its folder): remove it, or choose another results.path",
+            file.string());
     return is_ours(opened, file) ? opened.descriptor.release() : -1;
 }
 

@@ -158,6 +158,14 @@ class BadInput(TraceCase):
             file["meta"].attrs["schema_major"] = 9
         self.refused(run, words=("newer",))
 
+    def test_a_table_that_was_made_longer_is_damaged_and_not_empty(self):
+        run = self.run_of("run")
+        with harness.changed(run / "trace" / "segment-001" / "rank-000000.h5", "shard") as file:
+            file["events"].resize((10**10,))
+        words = ("no event of the trace can be read", "rank-000000.h5", "of 10000000000 events")
+        self.refused(run, words=words)
+        self.expect_refused(self.espalier("simulate", run), *words)
+
     def test_a_run_that_is_still_written_is_analysed_so_far(self):
         job = self.search(self.experiment("T3", granularity=8 * harness.GRANULARITY), ranks=2)
         job.until_searching()

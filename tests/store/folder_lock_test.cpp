@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -111,6 +112,24 @@ TEST(FolderLock, a_lock_that_is_a_link_is_refused_and_what_it_points_to_left_alo
     EXPECT_THAT(refusal(temporary.path() / "run"), HasSubstr("cannot make the lock file"));
 
     EXPECT_EQ(read_text(temporary.path() / "victim"), "precious");
+}
+
+TEST(FolderLock, a_second_name_of_another_file_is_refused_and_the_file_left_alone) {
+    TemporaryFolder const temporary;
+    write_text(temporary.path() / "victim", "precious");
+    fs::create_directories(temporary.path() / "run");
+    fs::create_hard_link(temporary.path() / "victim", temporary.path() / "run/lock");
+
+    EXPECT_THAT(refusal(temporary.path() / "run"), HasSubstr("is not a lock file"));
+
+    EXPECT_EQ(read_text(temporary.path() / "victim"), "precious");
+}
+
+TEST(FolderLock, a_pipe_is_refused) {
+    TemporaryFolder const folder;
+    ASSERT_EQ(::mkfifo((folder.path() / "lock").c_str(), 0600), 0);
+
+    EXPECT_THAT(refusal(folder.path()), HasSubstr("is not a lock file"));
 }
 
 } // namespace

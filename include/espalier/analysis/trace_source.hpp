@@ -46,5 +46,8 @@ using BatchVisitor = std::function<void(store::ShardInfo const&, std::span<trace
 /// time, nodes, prunes) with them in proportion. What goes wrong on the way is added to the remarks, and the rest is
 /// read.
 void visit_events(TraceSource& source, Window const& window, BatchVisitor const& visitor);
+/// Once its events were visited and there were none: InputError if that is so because parts of it were left out, with
+/// what they were. Else it is empty.
+void refuse_if_unreadable(TraceSource const& source);
 
 } // namespace espalier::analysis

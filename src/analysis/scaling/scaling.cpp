@@ -43,10 +43,12 @@ Forest read_forest(TraceSource& source, ScalingOptions const& options, Scaling& 
     ForestBuilder builder;
     visit_events(source, options.window, [&](auto const& info, auto events) { builder.add(info.rank, events); });
     auto forest = builder.build();
-    if (forest.total_ns() == 0)
+    if (forest.total_ns() == 0) {
+        if (options.window.is_whole()) refuse_if_unreadable(source);
         throw base::InputError("{}: there is nothing to replay: the trace holds no chunks{}",
                                source.summary.folder.string(),
                                options.window.is_whole() ? "" : " in this window: widen --window");
+    }
     scaling.subtrees = builder.chunks();
     scaling.remarks = source.remarks;
     auto const say = [&](std::string text) { scaling.remarks.push_back(std::move(text)); };

@@ -282,6 +282,24 @@ TEST(Limits, shared_memory_may_be_full_to_the_last_byte) {
     }
 }
 
+/// Without liveness the result of a relu takes no memory of its own, so that its operand may have all of it.
+TEST(Limits, operands_alone_may_fill_shared_memory_to_the_last_byte) {
+    MugraphConfig config;
+    config.program.dims = {{"B", 16}, {"K", 12}};
+    config.program.inputs = {{"X", {"B", "K"}}};
+    config.program.ops = {{{"Y"}, "relu", {"X"}, {}}};
+    config.program.outputs = {"Y"};
+    config.space.max_kernel_ops = 1;
+    config.space.max_block_ops = 2;
+    config.space.liveness = false;
+    auto const all = measured(config);
+    auto const bytes = middle(all, &Measured::bytes);
+    for (auto const limit : {bytes, bytes - 1}) {
+        config.space.shared_memory_bytes = static_cast<std::uint64_t>(limit);
+        expect_limit(config, all, [&](auto const& one) { return one.bytes <= limit; });
+    }
+}
+
 TEST(Limits, blocks_may_be_as_many_as_allowed_and_as_few) {
     auto const all = measured(one_kernel());
     auto const blocks = middle(all, &Measured::blocks);
