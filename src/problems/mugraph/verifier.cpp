@@ -93,6 +93,12 @@ SecondShape Verifier::try_second_shape(Node const& node, std::vector<int> const&
     }
 }
 
+FormCheck unchecked_form() {
+    return {.functions = {.verdict = verify::Verdict::undecided, .error_bound = 1},
+            .holds_with_roots = true,
+            .holds_in_floats = true};
+}
+
 Judgement judge(FormCheck const& form, Evidence const& evidence) {
     using enum verify::Verdict;
     auto const& [sampled, whole, has_roots, proof, holds_in_floats] = evidence;
@@ -160,10 +166,8 @@ void Verifier::add_form(Draft const& draft, Node const& path, Explorer const& ex
         OpenForm open{key, target_.with_sizes(sizes), program_of(target_, space_, path, sizes, draft.outputs), {}};
         (void)program::infer(open.reference), (void)program::infer(open.candidate); // what comes later does not throw
         forms.open.push_back(std::move(open));
-    } catch (base::InputError const&) { // no second shape divides: no bound, so a proof must follow
-        forms.known[key] = {.functions = {.verdict = verify::Verdict::undecided, .error_bound = 1},
-                            .holds_with_roots = true,
-                            .holds_in_floats = true};
+    } catch (base::InputError const&) {
+        forms.known[key] = unchecked_form();
     }
 }
 

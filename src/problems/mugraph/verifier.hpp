@@ -20,6 +20,8 @@ struct FormCheck {
     bool holds_with_roots = false; ///< with square roots that multiply as roots do; a proof must follow
     bool holds_in_floats = false;  ///< nothing was found against it in floating point
 };
+/// Of a form of which no second shape divides: it has no bound, so a proof must follow.
+[[nodiscard]] FormCheck unchecked_form();
 /// What a shape other than that of the search says. None: no such shape divides, so the real one decides, and a proof
 /// must follow; the search counts how often.
 enum class SecondShape : std::uint8_t { passed, refuted, none };

@@ -43,6 +43,14 @@ TEST(Judge, nothing_is_equal_without_a_proof_or_a_bound) {
     EXPECT_EQ(judge(good_form, evidence), Judgement::undecided);
 }
 
+TEST(Judge, a_form_without_a_second_shape_needs_a_proof) {
+    auto evidence = good_evidence();
+    EXPECT_EQ(judge(unchecked_form(), evidence), Judgement::equal);
+
+    evidence.proof = {false, true, "it is too large"};
+    EXPECT_EQ(judge(unchecked_form(), evidence), Judgement::undecided);
+}
+
 TEST(Judge, a_bound_does_not_help_a_program_that_may_be_undefined) {
     auto evidence = good_evidence();
     evidence.proof = {false, false, "it divides by something"};
