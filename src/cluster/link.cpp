@@ -1,5 +1,6 @@
 #include "espalier/cluster/link.hpp"
 
+#include "espalier/base/defaults.hpp"
 #include "espalier/base/log.hpp"
 
 #include <algorithm>
@@ -8,13 +9,13 @@ namespace espalier::cluster {
 
 namespace {
 
-constexpr std::int64_t chunk_ns = 1'000'000; ///< a thread works for about this long before it shows what it has
 /// Between commits that nobody asked for, for each subtree that travels with them: packing, sending and reading one
 /// takes about a microsecond in all, and should not take more than a tenth of the time.
 constexpr std::int64_t kept_pause_ns = 10'000;
 
 } // namespace
 
+using base::defaults::chunk_ns;
 using search::PoolStatus;
 using search::StopReason;
 

@@ -17,7 +17,7 @@ struct PoolOptions {
     int threads = 1;
     bool is_stealing = true; ///< off for policy `static`: what a thread gets is all it does
     std::size_t verify_batch = base::defaults::verify_batch;
-    std::int64_t chunk_ns = 1'000'000;
+    std::int64_t chunk_ns = base::defaults::chunk_ns;
     std::int32_t rank = 0;                  ///< for ids of chunks
     trace::Recorder const* trace = nullptr; ///< outlives the pool; may be null
     RecordSource const* records = nullptr;  ///< of finished stages; outlives the pool
