@@ -92,7 +92,7 @@ class BadProgram(Case):
         self.assertEqual(said.count("error: "), 3, said)
 
     def test_limits_that_no_search_has(self):
-        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_graph_kernels: 3}\n"), "bad.yaml:4:30:", "max_graph_kernels", "say 1 or 2")
+        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_graph_kernels: 3}\n"), "bad.yaml:4:30:", "max_graph_kernels", "use 1 or 2")
         self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 3, max_block_ops: 40}\n"), "bad.yaml:4:45:", "45 steps, more than 40")
         self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 64}\n"), "bad.yaml:4:27:", "73 steps, more than 40")
 

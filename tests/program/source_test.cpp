@@ -164,7 +164,7 @@ TEST(Source, what_is_not_used_is_refused) {
 
     ASSERT_EQ(problems.size(), 2u);
     EXPECT_EQ(problems[0].message, "V is never used: remove it");
-    EXPECT_EQ(problems[1].message, "Y is never used: remove it or put it out");
+    EXPECT_EQ(problems[1].message, "Y is never used: remove it or output it");
 }
 
 TEST(Source, outputs_are_tensors_that_ops_make) {
