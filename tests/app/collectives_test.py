@@ -126,11 +126,7 @@ class NeverComes(Placements):
     def test_ranks_give_up_after_the_time_that_the_environment_says(self):
         for arguments in (("run", *SIZES), ("--calibrate", "-o", "hardware.yaml")):
             with self.subTest(arguments):
-                job = self.start(*launcher(3, isolated=True)[:-2], "-n", 2, ESPALIER, "collectives", *arguments, ":", "-n", 1, "sleep", 60,
-                                 env={"ESPALIER_START": "2s"})
-
-                job.until(lambda: job.stderr.count("the ranks had not found each other after 2s") == 2, "both ranks gave up")
-                job.until(lambda: not job.ranks(), "both ranks have ended")
+                job = self.expect_ranks_to_give_up("the ranks had not found each other after 2s", "collectives", *arguments, env={"ESPALIER_START": "2s"})
                 job.end()
 
     def test_a_time_that_is_none_is_reported_once(self):

@@ -120,23 +120,9 @@ class DiesInMpi(Start):
 
 
 class NeverComes(Start):
-    def ranks_without_a_mate(self, *arguments, env: dict | None = None) -> Job:
-        """One of three processes is not a rank at all: the others wait for it inside MPI. It ignores the signal by which hydra tells of dead
-        ranks: it would be one more death at the same moment, and hydra does not survive several (see Job.was_given_up)."""
-        return self.start(*harness.launcher(3, isolated=True)[:-2], "-n", 2, ESPALIER, "search", self.experiment("T1"), *arguments,
-                          ":", "-n", 1, "sh", "-c", "trap '' USR1; exec sleep 60", env=env)
-
     def expect_end(self, patience: str, *arguments, env: dict | None = None) -> None:
-        """Both ranks say so themselves. A launcher that gives up takes the second one with it before it can: then the test tries again."""
-        for _ in range(5):
-            job = self.ranks_without_a_mate(*arguments, env=env)
-            job.until(lambda: job.stderr.count(TOO_LATE) == 2 or job.was_given_up, "both ranks gave up")
-            job.until_ranks_have_ended()
-            self.assertIn(f"{TOO_LATE} {patience} (cluster.start", job.stderr)
-            self.assertFalse((self.folder / "run").exists())
-            if job.stderr.count(TOO_LATE) == 2:
-                return
-        self.fail(f"the launcher gave up five times: {job.describe()}")
+        self.expect_ranks_to_give_up(f"{TOO_LATE} {patience} (cluster.start", "search", self.experiment("T1"), *arguments, env=env)
+        self.assertFalse((self.folder / "run").exists())
 
     def test_ranks_give_up_after_cluster_start(self):
         self.expect_end("2s", "--set", "cluster.start=2s")

@@ -372,6 +372,19 @@ class Case(unittest.TestCase):
         self.assertEqual((summary["stop_reason"], summary["exit_code"]), (word, RESUMABLE), context)
         return summary
 
+    def expect_ranks_to_give_up(self, sentence: str, *command, env: Optional[dict] = None, tries: int = 5) -> Job:
+        """Two ranks of the command wait inside MPI for a third process, which is not a rank at all; each says the sentence and ends. A
+        launcher that gives up (see Job.was_given_up) takes the second one with it before it can: then it is tried again. The third one
+        ignores the signal by which hydra tells of dead ranks: it would be one more death at the same moment."""
+        for _ in range(tries):
+            job = self.start(*launcher(3, isolated=True)[:-2], "-n", 2, ESPALIER, *command, ":", "-n", 1, "sh", "-c", "trap '' USR1; exec sleep 60", env=env)
+            job.until(lambda: job.stderr.count(sentence) == 2 or job.was_given_up, "both ranks gave up")
+            job.until_ranks_have_ended()
+            self.assertIn(sentence, job.stderr, job.describe())
+            if job.stderr.count(sentence) == 2:
+                return job
+        raise AssertionError(f"the launcher gave up {tries} times: {job.describe()}")
+
     def until_launcher_bears_it(self, experiment: Path, disturb: Callable[[], Job], *, tries: int = 5) -> Job:
         """The first job that the launcher did not give up (see Job.was_given_up). `disturb` starts one and returns when it has ended; each
         that was given up must have left a run that the same command finishes."""
