@@ -156,13 +156,14 @@ Source canonical_source(Source const& source) {
     auto const tensors = program::infer(graph);
     auto const prefix = result_prefix(source);
     auto const first = static_cast<int>(graph.inputs.size());
-    auto const name_of = [&](int id) {
-        return id < first ? graph.inputs[static_cast<std::size_t>(id)].name : fmt::format("{}{}", prefix, id - first);
+    auto const name_of = [&](program::TensorId id) {
+        return id.value < first ? graph.inputs[static_cast<std::size_t>(id.value)].name
+                                : fmt::format("{}{}", prefix, id.value - first);
     };
     Source out{.dtype = source.dtype, .dims = source.dims, .inputs = source.inputs};
     for (auto const& op : graph.ops) {
-        auto const id = first + static_cast<int>(out.ops.size());
-        auto const rank = tensors[static_cast<std::size_t>(op.inputs.front())].shape.rank();
+        program::TensorId const id{first + static_cast<int>(out.ops.size())};
+        auto const rank = tensors[op.inputs.front()].shape.rank();
         auto& one = out.ops.emplace_back();
         one = {{name_of(id)}, std::string(info(op.code).name), {}, canonical_attributes(op.attributes, rank)};
         for (auto const input : op.inputs) one.in.push_back(name_of(input));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <map>
 
@@ -13,7 +14,10 @@ namespace {
 using config::HardwareConfig;
 using program::Graph;
 using program::OpCode;
+using program::OpId;
+using program::TensorId;
 using program::TensorInfo;
+using program::TensorInfos;
 
 double to_us(base::Nanoseconds time) { return std::chrono::duration<double, std::micro>(time).count(); }
 double rate_us(std::uint64_t bytes_per_s) { return static_cast<double>(bytes_per_s) / 1e6; }
@@ -28,16 +32,16 @@ KernelCost finished(KernelCost cost, HardwareConfig const& hardware) {
     return cost;
 }
 
-std::vector<int> distinct(std::vector<int> ids) {
+program::TensorIds distinct(program::TensorIds ids) {
     std::ranges::sort(ids);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
 }
 
 /// Operands that are the same tensor are read once.
-double distinct_bytes_read(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+double distinct_bytes_read(Graph const& graph, OpId op, TensorInfos const& tensors) {
     auto const bytes = bytes_read(graph, op, tensors);
-    std::map<int, double> most;
+    std::map<TensorId, double> most;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         auto& one = most[graph.ops[op].inputs[i]];
         one = std::max(one, bytes[i]);
@@ -47,8 +51,7 @@ double distinct_bytes_read(Graph const& graph, std::size_t op, std::span<TensorI
     return out;
 }
 
-KernelCost library_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors,
-                          HardwareConfig const& hardware) {
+KernelCost library_kernel(Graph const& graph, OpId op, TensorInfos const& tensors, HardwareConfig const& hardware) {
     KernelCost cost;
     cost.bytes = distinct_bytes_read(graph, op, tensors) + bytes_written(graph, op, tensors);
     auto const work = work_of(graph, op, tensors);
@@ -76,8 +79,7 @@ std::int64_t block_count(program::Schedule const& schedule) {
     return schedule.grid[0] * schedule.grid[1] * schedule.grid[2];
 }
 
-Traffic traffic_of_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors,
-                          HardwareConfig const& hardware) {
+Traffic traffic_of_kernel(Graph const& graph, OpId op, TensorInfos const& tensors, HardwareConfig const& hardware) {
     auto const& kernel = graph.ops[op];
     auto const& block = graph.bodies[static_cast<std::size_t>(kernel.body)];
     auto const blocks = static_cast<double>(block_count(block.schedule));
@@ -85,7 +87,7 @@ Traffic traffic_of_kernel(Graph const& graph, std::size_t op, std::span<TensorIn
     Traffic out{written, written};
     for (std::size_t j = 0; j < kernel.inputs.size(); ++j) {
         auto const steps = block.schedule.inputs[j].loop >= 0 ? static_cast<double>(block.schedule.loop) : 1.0;
-        auto const whole = bytes_of_tensor(graph, tensors[static_cast<std::size_t>(kernel.inputs[j])]);
+        auto const whole = bytes_of_tensor(graph, tensors[kernel.inputs[j]]);
         auto const one =
             traffic_of_operand(whole, blocks * steps * bytes_of(block.inputs[j].shape, block.dtype), hardware);
         out.memory_bytes += one.memory_bytes;
@@ -112,8 +114,7 @@ void place_blocks(KernelCost& cost, program::Schedule const& schedule, HardwareC
     cost.sync_us = static_cast<double>(cost.waves * schedule.loop) * to_us(hardware.step);
 }
 
-KernelCost graph_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors,
-                        HardwareConfig const& hardware) {
+KernelCost graph_kernel(Graph const& graph, OpId op, TensorInfos const& tensors, HardwareConfig const& hardware) {
     auto const& block = graph.bodies[static_cast<std::size_t>(graph.ops[op].body)];
     KernelCost cost;
     cost.blocks = block_count(block.schedule);
@@ -139,8 +140,7 @@ KernelCost graph_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo
 
 } // namespace
 
-KernelCost estimate_kernel(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors,
-                           HardwareConfig const& hardware) {
+KernelCost estimate_kernel(Graph const& graph, OpId op, TensorInfos const& tensors, HardwareConfig const& hardware) {
     return graph.ops[op].code == OpCode::graph ? graph_kernel(graph, op, tensors, hardware)
                                                : library_kernel(graph, op, tensors, hardware);
 }
@@ -148,7 +148,7 @@ KernelCost estimate_kernel(Graph const& graph, std::size_t op, std::span<TensorI
 ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
     auto const tensors = infer(graph);
     ProgramCost out;
-    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    for (auto const op : graph.ops.ids()) {
         auto const cost = estimate_kernel(graph, op, tensors, hardware);
         out.us += cost.us;
         out.fits = out.fits && cost.fits;
@@ -159,14 +159,12 @@ ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
 
 double compulsory_bytes(Graph const& graph) {
     auto const tensors = infer(graph);
-    auto const first_result = static_cast<int>(graph.inputs.size());
-    std::vector<int> ids;
-    for (auto const& op : graph.ops)
-        std::ranges::copy_if(op.inputs, std::back_inserter(ids), [=](int id) { return id < first_result; });
-    std::ranges::copy_if(graph.outputs, std::back_inserter(ids), [=](int id) { return id >= first_result; });
+    auto const is_input = [&](TensorId id) { return tensors[id].maker == program::no_op; };
+    program::TensorIds ids;
+    for (auto const& op : graph.ops) std::ranges::copy_if(op.inputs, std::back_inserter(ids), is_input);
+    std::ranges::copy_if(graph.outputs, std::back_inserter(ids), std::not_fn(is_input));
     double bytes = 0;
-    for (auto const id : distinct(std::move(ids)))
-        bytes += bytes_of_tensor(graph, tensors[static_cast<std::size_t>(id)]);
+    for (auto const id : distinct(std::move(ids))) bytes += bytes_of_tensor(graph, tensors[id]);
     return bytes;
 }
 

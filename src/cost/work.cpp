@@ -11,16 +11,15 @@ namespace {
 using program::Access;
 using program::Graph;
 using program::OpCode;
-using program::TensorInfo;
+using program::OpId;
+using program::TensorInfos;
 
 constexpr double tera_us = 1e6; // 10^12 a second are 10^6 a microsecond
 
-TensorInfo const& tensor(std::span<TensorInfo const> tensors, int id) { return tensors[static_cast<std::size_t>(id)]; }
-
-program::Meaning meaning_of(Graph const& graph, std::size_t i, std::span<TensorInfo const> tensors) {
+program::Meaning meaning_of(Graph const& graph, OpId i, TensorInfos const& tensors) {
     auto const& op = graph.ops[i];
     std::vector<program::Shape> shapes;
-    for (auto const id : op.inputs) shapes.push_back(tensor(tensors, id).shape);
+    for (auto const id : op.inputs) shapes.push_back(tensors[id].shape);
     return program::meaning_of(info(op.code),
                                {shapes, op.attributes, op.attributes.whole(program::AttributeName::size, 0), 1});
 }
@@ -43,8 +42,7 @@ std::vector<double> bytes_read(program::Op const& op, program::Meaning const& me
 Work work_of_body(Graph const& body) {
     auto const tensors = infer(body);
     Work out;
-    for (std::size_t i = 0; i < body.ops.size(); ++i)
-        out += arithmetic_of(info(body.ops[i].code), meaning_of(body, i, tensors));
+    for (auto const i : body.ops.ids()) out += arithmetic_of(info(body.ops[i].code), meaning_of(body, i, tensors));
     return out;
 }
 
@@ -66,22 +64,22 @@ double bytes_of(program::Shape const& shape, program::DType dtype) {
     return static_cast<double>(element_count(shape)) * static_cast<double>(info(dtype).size_bytes);
 }
 
-std::vector<double> bytes_read(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+std::vector<double> bytes_read(Graph const& graph, OpId op, TensorInfos const& tensors) {
     auto const& one = graph.ops[op];
     if (one.code != OpCode::graph) return bytes_read(one, meaning_of(graph, op, tensors), graph.dtype);
     std::vector<double> out;
-    for (auto const id : one.inputs) out.push_back(bytes_of(tensor(tensors, id).shape, graph.dtype));
+    for (auto const id : one.inputs) out.push_back(bytes_of(tensors[id].shape, graph.dtype));
     return out;
 }
 
-double bytes_written(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+double bytes_written(Graph const& graph, OpId op, TensorInfos const& tensors) {
     double bytes = 0;
     for (auto const& one : tensors)
-        if (one.maker == static_cast<int>(op)) bytes += bytes_of(one.shape, graph.dtype);
+        if (one.maker == op) bytes += bytes_of(one.shape, graph.dtype);
     return bytes;
 }
 
-Work work_of(Graph const& graph, std::size_t op, std::span<TensorInfo const> tensors) {
+Work work_of(Graph const& graph, OpId op, TensorInfos const& tensors) {
     auto const& one = graph.ops[op];
     Work work;
     std::vector<double> read;
@@ -101,9 +99,9 @@ Work work_of_block(Graph const& block) {
     auto const tensors = infer(block);
     auto const steps = static_cast<double>(block.schedule.loop);
     Work out;
-    for (std::size_t i = 0; i < block.ops.size(); ++i) {
+    for (auto const i : block.ops.ids()) {
         auto const& operands = block.ops[i].inputs;
-        auto const is_in_loop = operands.empty() || !tensor(tensors, operands.front()).is_after_loop;
+        auto const is_in_loop = operands.empty() || !tensors[operands.front()].is_after_loop;
         out += work_of(block, i, tensors).times(is_in_loop ? steps : 1);
     }
     for (std::size_t j = 0; j < block.inputs.size(); ++j)

@@ -3,8 +3,6 @@
 #include "espalier/config/hardware_config.hpp"
 #include "espalier/program/graph.hpp"
 
-#include <span>
-
 namespace espalier::cost {
 
 /// What has to be computed, by the unit that does it.
@@ -22,14 +20,13 @@ struct Work {
 [[nodiscard]] double bytes_of(program::Shape const& shape, program::DType dtype);
 
 /// Of each operand of an op of a graph of any level, by what the op means.
-[[nodiscard]] std::vector<double> bytes_read(program::Graph const& graph, std::size_t op,
-                                             std::span<program::TensorInfo const> tensors);
-[[nodiscard]] double bytes_written(program::Graph const& graph, std::size_t op,
-                                   std::span<program::TensorInfo const> tensors);
+[[nodiscard]] std::vector<double> bytes_read(program::Graph const& graph, program::OpId op,
+                                             program::TensorInfos const& tensors);
+[[nodiscard]] double bytes_written(program::Graph const& graph, program::OpId op, program::TensorInfos const& tensors);
 
 /// One op of a graph of any level, once; `shared_bytes` is what it reads and writes. An op defined by a thread graph
 /// keeps what is inside in registers.
-[[nodiscard]] Work work_of(program::Graph const& graph, std::size_t op, std::span<program::TensorInfo const> tensors);
+[[nodiscard]] Work work_of(program::Graph const& graph, program::OpId op, program::TensorInfos const& tensors);
 /// All that one block does: ops in the loop at every step, the others once, and the tiles that are loaded.
 [[nodiscard]] Work work_of_block(program::Graph const& block);
 

@@ -184,7 +184,7 @@ std::size_t Expressions::max_monomials() const { return impl_->max_monomials; }
 
 std::size_t Expressions::monomials(ExprId e) const { return impl_->algebra.store()[e].size(); }
 
-// Without the two that are no terms.
+// Without the two that are not terms.
 std::size_t Expressions::size() const { return impl_->algebra.store().expression_count() - 2; }
 
 std::size_t Expressions::memory_bytes() const {

@@ -15,7 +15,7 @@ using program::Word;
 using AtomId = base::StrongId<struct AtomTag, std::uint32_t>;
 using MonoId = base::StrongId<struct MonoTag, std::uint32_t>;
 
-/// The expressions without and with nothing but a unit monomial. They are no terms; they stand for a missing part.
+/// The expressions without and with nothing but a unit monomial. They are not terms; they stand for a missing part.
 inline constexpr ExprId zero{0};
 inline constexpr ExprId one{1};
 inline constexpr ExprId too_large{0xFFFF'FFFF};

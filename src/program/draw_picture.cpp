@@ -44,25 +44,25 @@ private:
         out_.inner.push_back(picture_of(graph_.bodies[static_cast<std::size_t>(op.body)]));
         return {out_.inner.back().title, "", static_cast<int>(out_.inner.size()) - 1};
     }
-    void add_output(int id) {
+    void add_output(TensorId id) {
         add_edge(id, 0);
         auto const is_block = graph_.level == Level::block;
         out_.nodes.push_back({graph_.level == Level::kernel ? "output" : "store",
                               is_block ? trimmed(text::join_text(graph_.schedule)) : "", -1});
     }
     /// To the node that is added next.
-    void add_edge(int id, std::size_t port) {
-        auto const& tensor = tensors_[static_cast<std::size_t>(id)];
+    void add_edge(TensorId id, std::size_t port) {
+        auto const& tensor = tensors_[id];
         auto const inputs = graph_.inputs.size();
-        auto const from =
-            tensor.maker < 0 ? static_cast<std::size_t>(id) : inputs + static_cast<std::size_t>(tensor.maker);
+        auto const from = tensor.maker == no_op ? static_cast<std::size_t>(id.value)
+                                                : inputs + static_cast<std::size_t>(tensor.maker.value);
         out_.edges.push_back(
             {from, static_cast<std::size_t>(tensor.output), out_.nodes.size(), port, to_text(tensor.shape)});
     }
     static std::string trimmed(std::string const& text) { return text.empty() ? text : text.substr(1); }
 
     Graph const& graph_;
-    std::vector<TensorInfo> tensors_;
+    TensorInfos tensors_;
     Picture out_;
 };
 

@@ -63,7 +63,7 @@ public:
 private:
     /// A tensor that has a name; without an id it is known to exist, and no more.
     struct Tensor {
-        std::optional<int> id;
+        std::optional<TensorId> id;
         Part part;
         std::size_t index;
         bool is_read = false;
@@ -119,15 +119,14 @@ private:
 
     // --- tensors
 
-    int push(Shape const& shape, SymbolicShape const& words) {
+    TensorId push(Shape const& shape, SymbolicShape const& words) {
         shapes_.push_back(shape);
-        out_.shapes.push_back(words);
-        return static_cast<int>(shapes_.size()) - 1;
+        return out_.shapes.push_back(words);
     }
-    [[nodiscard]] Shape const& shape(int id) const { return shapes_[static_cast<std::size_t>(id)]; }
-    [[nodiscard]] SymbolicShape const& words(int id) const { return out_.shapes[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] Shape const& shape(TensorId id) const { return shapes_[id]; }
+    [[nodiscard]] SymbolicShape const& words(TensorId id) const { return out_.shapes[id]; }
 
-    void define(std::string const& name, Part part, std::size_t i, std::optional<int> id) {
+    void define(std::string const& name, Part part, std::size_t i, std::optional<TensorId> id) {
         if (!is_name(name)) problem(part, i, "'{}' is not a name: letters, digits and _, a letter first", name);
         if (!tensors_.emplace(name, Tensor{id, part, i}).second)
             problem(part, i, "tensor {} is defined twice: give one of them another name", name);
@@ -136,7 +135,7 @@ private:
         auto const& input = source_.inputs[i];
         define(input.name, Part::input, i, shape_of_input(i));
     }
-    std::optional<int> shape_of_input(std::size_t i) {
+    std::optional<TensorId> shape_of_input(std::size_t i) {
         auto const& dims = source_.inputs[i].dims;
         if (dims.empty() || dims.size() > static_cast<std::size_t>(max_rank)) {
             problem(Part::input, i, "{} dimensions, but a tensor has 1 to {}", dims.size(), max_rank);
@@ -166,7 +165,7 @@ private:
         auto const& op = source_.ops[i];
         auto const operands = read(i);
         auto const code = op.op == softmax ? OpCode::sum : code_of(op.op); // a softmax is along an axis, as a sum is
-        std::optional<int> result;
+        std::optional<TensorId> result;
         if (!code)
             problem(Part::op, i, "there is no op '{}': {}", op.op, did_you_mean(op.op, known_ops()));
         else if (is_called_well(i, info(*code)) && operands)
@@ -176,8 +175,8 @@ private:
         for (auto const& name : op.out) define(name, Part::op, i, result);
     }
     /// The operands' ids, or nothing if one is unknown.
-    std::optional<std::vector<int>> read(std::size_t i) {
-        std::vector<int> ids;
+    std::optional<TensorIds> read(std::size_t i) {
+        TensorIds ids;
         for (auto const& name : source_.ops[i].in) {
             auto const found = tensors_.find(name);
             if (found == tensors_.end()) {
@@ -213,7 +212,7 @@ private:
             problem(Part::op, i, "{} needs `size`: how many columns are left", op.op);
         return out_.problems.size() == before;
     }
-    std::optional<int> apply(std::size_t i, OpCode code, std::vector<int> const& in, Attributes const& attributes) {
+    std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes) {
         auto const sizes = numbers(code, in, attributes);
         if (!sizes) {
             problem(Part::op, i, "{} needs {}, got {}", source_.ops[i].op, info(code).needs, shapes_text(i, in));
@@ -232,19 +231,18 @@ private:
         out_.source_ops.push_back(i);
         return push(*sizes, *names);
     }
-    std::optional<int> add_softmax(std::size_t i, int x) {
+    std::optional<TensorId> add_softmax(std::size_t i, TensorId x) {
         auto const e = apply(i, OpCode::exp, {x}, {});
         auto const sum = e ? apply(i, OpCode::sum, {*e}, source_.ops[i].attributes) : std::nullopt;
         return sum ? apply(i, OpCode::div, {*e, *sum}, {}) : std::nullopt;
     }
-    [[nodiscard]] std::optional<Shape> numbers(OpCode code, std::vector<int> const& in, Attributes const& a) const {
+    [[nodiscard]] std::optional<Shape> numbers(OpCode code, TensorIds const& in, Attributes const& a) const {
         std::vector<Shape> shapes;
         for (auto const id : in) shapes.push_back(shape(id));
         return info(code).shape({shapes, a, a.whole(AttributeName::size, 0), 1});
     }
     /// A graph with too many symbols is refused anyway: its shapes say nothing.
-    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, std::vector<int> const& in,
-                                                       Attributes const& a) const {
+    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, TensorIds const& in, Attributes const& a) const {
         if (!is_symbolic_) return SymbolicShape{};
         std::vector<SymbolicShape> shapes;
         for (auto const id : in) shapes.push_back(words(id));
@@ -253,7 +251,7 @@ private:
     }
 
     /// `X [B, K] = [2, 4096] and W [K, N] = [4096, 6144]`.
-    [[nodiscard]] std::string shapes_text(std::size_t i, std::vector<int> const& in) const {
+    [[nodiscard]] std::string shapes_text(std::size_t i, TensorIds const& in) const {
         auto const& names = source_.ops[i].in;
         std::string out;
         for (std::size_t j = 0; j < in.size(); ++j) {
@@ -262,7 +260,7 @@ private:
         }
         return out;
     }
-    [[nodiscard]] std::string shape_text(int id) const {
+    [[nodiscard]] std::string shape_text(TensorId id) const {
         auto const sizes = to_text(shape(id));
         std::vector<std::string> names;
         for (auto const& word : words(id)) names.push_back(symbol_name(word));
@@ -308,7 +306,7 @@ private:
     bool is_symbolic_ = true;                                 ///< else there are too many symbols
     std::map<std::string, std::optional<std::int64_t>> dims_; ///< nothing: declared with a size that cannot be
     std::map<std::string, Tensor> tensors_;
-    std::vector<Shape> shapes_;
+    base::IndexedVector<TensorId, Shape> shapes_;
     Elaboration out_;
 };
 

@@ -8,9 +8,9 @@ namespace espalier::program {
 
 /// A source made into a graph as far as it is right, and what is wrong with it.
 struct Elaboration {
-    Graph graph;                         ///< complete if there are no problems
-    std::vector<SymbolicShape> shapes;   ///< of the graph's tensors
-    std::vector<std::size_t> source_ops; ///< of the graph's ops: which op of the source they come from
+    Graph graph;                                       ///< complete if there are no problems
+    SymbolicShapes shapes;                             ///< of the graph's tensors
+    base::IndexedVector<OpId, std::size_t> source_ops; ///< of the graph's ops: which op of the source they come from
     std::vector<SourceProblem> problems;
 };
 [[nodiscard]] Elaboration elaborate(Source const& source);

@@ -13,8 +13,8 @@ using base::InputError;
 
 constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
 
-std::string label(Graph const& graph, std::size_t op) {
-    return fmt::format("{} op {} ({})", level_names[static_cast<std::size_t>(graph.level)], op,
+std::string label(Graph const& graph, OpId op) {
+    return fmt::format("{} op {} ({})", level_names[static_cast<std::size_t>(graph.level)], op.value,
                        info(graph.ops[op].code).name);
 }
 
@@ -24,34 +24,32 @@ public:
     explicit Inference(Graph const& graph) : graph_(graph) {
         for (auto const& input : graph.inputs) tensors_.push_back({input.shape});
     }
-    std::vector<TensorInfo> run() {
-        for (std::size_t i = 0; i < graph_.ops.size(); ++i) add(i);
+    TensorInfos run() {
+        for (auto const i : graph_.ops.ids()) add(i);
         for (auto const id : graph_.outputs)
-            if (id < 0 || id >= count()) throw InputError("there is no tensor {} to output", id);
+            if (!tensors_.contains(id)) throw InputError("there is no tensor {} to output", id.value);
         return std::move(tensors_);
     }
 
 private:
-    [[nodiscard]] int count() const { return static_cast<int>(tensors_.size()); }
-    [[nodiscard]] Op const& op(std::size_t i) const { return graph_.ops[i]; }
+    [[nodiscard]] Op const& op(OpId i) const { return graph_.ops[i]; }
 
-    void add(std::size_t i) {
+    void add(OpId i) {
         check_operands(i);
-        if (op(i).code == OpCode::graph)
-            add_outputs_of_body(i);
-        else
-            add_output(i);
+        if (op(i).code == OpCode::graph) return add_outputs_of_body(i);
+        for (int output = 0; output < info(op(i).code).outputs; ++output) add_output(i, output);
     }
-    void check_operands(std::size_t i) const {
+    void check_operands(OpId i) const {
         auto const& row = info(op(i).code);
         if (!row.at[static_cast<std::size_t>(graph_.level)])
             throw InputError("{}: not an op of this level", label(graph_, i));
         if (row.inputs >= 0 && static_cast<int>(op(i).inputs.size()) != row.inputs)
             throw InputError("{}: {} operands, but it takes {}", label(graph_, i), op(i).inputs.size(), row.inputs);
         for (auto const id : op(i).inputs)
-            if (id < 0 || id >= count()) throw InputError("{}: there is no tensor {} before it", label(graph_, i), id);
+            if (!tensors_.contains(id))
+                throw InputError("{}: there is no tensor {} before it", label(graph_, i), id.value);
     }
-    [[nodiscard]] bool is_after_loop(std::size_t i) const {
+    [[nodiscard]] bool is_after_loop(OpId i) const {
         auto const& inputs = op(i).inputs;
         if (inputs.empty()) throw InputError("{}: it has no operands", label(graph_, i));
         auto const first = tensor(inputs[0]).is_after_loop;
@@ -62,23 +60,23 @@ private:
         if (first) throw InputError("{}: its operand is not in the loop", label(graph_, i));
         return true;
     }
-    [[nodiscard]] TensorInfo const& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] TensorInfo const& tensor(TensorId id) const { return tensors_[id]; }
 
-    void add_output(std::size_t i) {
+    void add_output(OpId i, int output) {
         std::vector<Shape> shapes;
         for (auto const id : op(i).inputs) shapes.push_back(tensor(id).shape);
         auto const& attributes = op(i).attributes;
         auto const& row = info(op(i).code);
         auto const shape =
-            row.shape({shapes, attributes, attributes.whole(AttributeName::size, 0), graph_.schedule.loop});
+            row.shape({shapes, attributes, attributes.whole(AttributeName::size, 0), graph_.schedule.loop, output});
         if (!shape) {
             std::string got;
             for (auto const& one : shapes) got += (got.empty() ? "" : " and ") + to_text(one);
             throw InputError("{}: operands {} do not fit, it needs {}", label(graph_, i), got, row.needs);
         }
-        tensors_.push_back({*shape, graph_.level == Level::block && is_after_loop(i), static_cast<int>(i), 0});
+        tensors_.push_back({*shape, graph_.level == Level::block && is_after_loop(i), i, output});
     }
-    void add_outputs_of_body(std::size_t i) {
+    void add_outputs_of_body(OpId i) {
         if (op(i).body < 0 || op(i).body >= static_cast<int>(graph_.bodies.size()))
             throw InputError("{}: it has no body", label(graph_, i));
         auto const& body = graph_.bodies[static_cast<std::size_t>(op(i).body)];
@@ -89,12 +87,12 @@ private:
         auto const after = graph_.level == Level::block && is_after_loop(i);
         int output = 0;
         for (auto const id : body.outputs) {
-            auto const& tile = inside[static_cast<std::size_t>(id)].shape;
+            auto const& tile = inside[id].shape;
             auto const shape = body.level == Level::block ? joined_shape(tile, body.schedule) : tile;
-            tensors_.push_back({shape, after, static_cast<int>(i), output++});
+            tensors_.push_back({shape, after, i, output++});
         }
     }
-    void check_inputs_of_body(std::size_t i, Graph const& body) const {
+    void check_inputs_of_body(OpId i, Graph const& body) const {
         auto const n = op(i).inputs.size();
         auto const is_block = body.level == Level::block;
         if (body.inputs.size() != n || (is_block && body.schedule.inputs.size() != n))
@@ -109,16 +107,16 @@ private:
     }
 
     Graph const& graph_;
-    std::vector<TensorInfo> tensors_;
+    TensorInfos tensors_;
 };
 
 /// No output of a block may be an input or stand before the end of the loop.
-void check_outputs_of_block(Graph const& block, std::vector<TensorInfo> const& tensors) {
+void check_outputs_of_block(Graph const& block, TensorInfos const& tensors) {
     for (auto const id : block.outputs) {
-        auto const& tensor = tensors[static_cast<std::size_t>(id)];
-        if (tensor.maker < 0) throw InputError("a block outputs its own input {}", id);
+        auto const& tensor = tensors[id];
+        if (tensor.maker == no_op) throw InputError("a block outputs its own input {}", id.value);
         if (!tensor.is_after_loop && block.schedule.loop > 1)
-            throw InputError("a block outputs tile {}, which is in the loop: it needs an accumulator", id);
+            throw InputError("a block outputs tile {}, which is in the loop: it needs an accumulator", id.value);
     }
 }
 
@@ -153,10 +151,15 @@ Shape joined_shape(Shape const& tile, Schedule const& schedule) {
     return whole;
 }
 
-std::vector<TensorInfo> infer(Graph const& graph) {
+TensorInfos infer(Graph const& graph) {
     auto tensors = Inference(graph).run();
     if (graph.level == Level::block) check_outputs_of_block(graph, tensors);
     return tensors;
+}
+
+int output_count(Graph const& graph, Op const& op) {
+    if (op.code != OpCode::graph) return info(op.code).outputs;
+    return static_cast<int>(graph.bodies[static_cast<std::size_t>(op.body)].outputs.size());
 }
 
 int kernel_count(Graph const& graph) { return static_cast<int>(graph.ops.size()); }

@@ -116,9 +116,9 @@ Input read_input(Node const& node) {
     return out;
 }
 
-std::vector<int> read_indices(Node const& node) {
-    std::vector<int> out;
-    node.each([&](Node const& index) { out.push_back(index.index()); });
+TensorIds read_tensors(Node const& node) {
+    TensorIds out;
+    node.each([&](Node const& index) { out.emplace_back(index.index()); });
     return out;
 }
 
@@ -184,7 +184,7 @@ Op read_op(Node const& node) {
     Op out;
     if (!node.expect_object({"op", "in", "attributes", "body"})) return out;
     node.with_required("op", [&](Node const& code) { out.code = read_code(code); });
-    node.with_required("in", [&](Node const& in) { out.inputs = read_indices(in); });
+    node.with_required("in", [&](Node const& in) { out.inputs = read_tensors(in); });
     node.with("attributes", [&](Node const& attributes) {
         attributes.each_member([&](std::string const& key, Node const& value) {
             read_attribute(key, value, info(out.code), out.attributes);
@@ -224,7 +224,7 @@ Graph read_graph(Node const& node, Level level) {
     });
     node.with_required("ops",
                        [&](Node const& ops) { ops.each([&](Node const& op) { out.ops.push_back(read_op(op)); }); });
-    node.with_required("outputs", [&](Node const& outputs) { out.outputs = read_indices(outputs); });
+    node.with_required("outputs", [&](Node const& outputs) { out.outputs = read_tensors(outputs); });
     node.with("bodies", [&](Node const& bodies) {
         if (level == Level::thread) return bodies.fail("a thread graph holds no other graphs: remove them");
         bodies.each([&](Node const& body) {

@@ -33,10 +33,16 @@ Json input_json(Input const& input) {
     return out;
 }
 
+Json tensors_json(TensorIds const& ids) {
+    auto out = Json::array();
+    for (auto const id : ids) out.push_back(id.value);
+    return out;
+}
+
 Json op_json(Op const& op) {
     auto out = Json::object();
     out["op"] = info(op.code).name;
-    out["in"] = op.inputs;
+    out["in"] = tensors_json(op.inputs);
     if (!op.attributes.items().empty()) {
         auto& attributes = out["attributes"] = Json::object();
         for (auto const& item : op.attributes.items())
@@ -74,7 +80,7 @@ Json to_json(Graph const& graph) {
     if (graph.schedule != Schedule{}) out["schedule"] = schedule_json(graph.schedule);
     out["inputs"] = list_json(graph.inputs, input_json);
     out["ops"] = list_json(graph.ops, op_json);
-    out["outputs"] = graph.outputs;
+    out["outputs"] = tensors_json(graph.outputs);
     if (!graph.bodies.empty()) out["bodies"] = list_json(graph.bodies, to_json);
     return out;
 }

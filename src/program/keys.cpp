@@ -60,7 +60,7 @@ public:
     /// Of the outputs of a kernel that reads the given values.
     [[nodiscard]] std::vector<Hash> outputs_of_kernel(std::vector<Hash> const& operands) {
         for (std::size_t i = 0; i < operands.size(); ++i) values_.push_back(tile(i, operands[i]));
-        auto const tiles = values_;
+        std::vector<Hash> const tiles(values_.begin(), values_.end());
         add_ops();
         Mixer kernel("kernel");
         kernel.add(static_cast<Hash>(graph_.dtype)).add_set(tiles).add_set(op_values_).add_set(output_values());
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    [[nodiscard]] Hash value(int id) const { return values_[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] Hash value(TensorId id) const { return values_[id]; }
     [[nodiscard]] std::vector<Hash> output_values() const {
         std::vector<Hash> out;
         for (auto const id : graph_.outputs) out.push_back(value(id));
@@ -91,7 +91,7 @@ private:
     }
     void add_ops() {
         for (auto const& op : graph_.ops)
-            for (auto const made : op.code == OpCode::graph ? kernel_outputs(op) : std::vector{op_value(op)}) {
+            for (auto const made : op.code == OpCode::graph ? kernel_outputs(op) : op_outputs(op)) {
                 values_.push_back(made);
                 op_values_.push_back(made);
             }
@@ -103,6 +103,11 @@ private:
     }
     [[nodiscard]] std::vector<Hash> kernel_outputs(Op const& op) const {
         return Hasher(graph_.bodies[static_cast<std::size_t>(op.body)], sizes_).outputs_of_kernel(operands(op));
+    }
+    [[nodiscard]] std::vector<Hash> op_outputs(Op const& op) const {
+        std::vector<Hash> out{op_value(op)};
+        for (int j = 1; j < info(op.code).outputs; ++j) out.push_back(base::hash_combine(out[0], static_cast<Hash>(j)));
+        return out;
     }
     [[nodiscard]] Hash op_value(Op const& op) const {
         auto const& row = info(op.code);
@@ -124,7 +129,7 @@ private:
         for (auto const name : row.attributes) {
             if (name == AttributeName::size && sizes_ == Sizes::ignored) continue;
             if (name == AttributeName::axis)
-                out.add_whole(*axis_of(op.attributes, tensors_[static_cast<std::size_t>(op.inputs[0])].shape));
+                out.add_whole(*axis_of(op.attributes, tensors_[op.inputs[0]].shape));
             else if (auto const* found = op.attributes.find(name))
                 add_values(out, *found);
         }
@@ -137,9 +142,9 @@ private:
 
     Graph const& graph_;
     Sizes sizes_;
-    std::vector<TensorInfo> tensors_;
-    std::vector<Hash> values_;    ///< of all tensors
-    std::vector<Hash> op_values_; ///< of those that ops make
+    TensorInfos tensors_;
+    base::IndexedVector<TensorId, Hash> values_; ///< of all tensors
+    std::vector<Hash> op_values_;                ///< of those that ops make
 };
 
 Hash key(Graph const& graph, Sizes sizes) {

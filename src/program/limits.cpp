@@ -64,7 +64,7 @@ std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attrib
     return std::nullopt;
 }
 
-std::vector<TensorInfo> infer_within_limits(Graph const& graph) {
+TensorInfos infer_within_limits(Graph const& graph) {
     check(graph);
     auto tensors = infer(graph);
     for (auto const& tensor : tensors) check(tensor.shape);

@@ -16,6 +16,6 @@ inline constexpr double max_elements = 1e18; ///< of a tensor: counts are 64 bit
 /// What is wrong with an attribute of an op, and the remedy.
 [[nodiscard]] std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attribute);
 /// As infer(), for graphs that a person or a file gives. Throws InputError.
-[[nodiscard]] std::vector<TensorInfo> infer_within_limits(Graph const& graph);
+[[nodiscard]] TensorInfos infer_within_limits(Graph const& graph);
 
 } // namespace espalier::program

@@ -63,6 +63,7 @@ ScalarExpression summand(bool is_square) {
 } // namespace
 
 Meaning pointwise_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    ESP_EXPECT(in.shapes.size() <= 2); // an op of more is a composition, which its row says
     Small<Read, 4> reads;
     for (std::size_t i = 0; i < in.shapes.size(); ++i) reads.push(read_kept(i, in.shapes[i], out));
     return {{pointwise_nest(row.code, reads, out)}};

@@ -9,17 +9,17 @@ namespace {
 /// The steps of a block's execution, in order: the ops of the loop, then those after it. Step 0 loads the inputs.
 class Timeline {
 public:
-    Timeline(Graph const& block, std::vector<TensorInfo> const& tensors)
+    Timeline(Graph const& block, TensorInfos const& tensors)
         : block_(block), tensors_(tensors), step_of_(block.ops.size()) {
-        for (std::size_t i = 0; i < block.ops.size(); ++i)
+        for (auto const i : block.ops.ids())
             if (is_in_loop(i)) step_of_[i] = ++last_;
         loop_end_ = last_;
-        for (std::size_t i = 0; i < block.ops.size(); ++i)
+        for (auto const i : block.ops.ids())
             if (!is_in_loop(i)) step_of_[i] = ++last_;
     }
     [[nodiscard]] std::int64_t peak_bytes() const {
         std::vector<std::int64_t> live(static_cast<std::size_t>(last_) + 1);
-        for (std::size_t t = 0; t < tensors_.size(); ++t)
+        for (auto const t : tensors_.ids())
             for (auto step = birth(t); step <= death(t); ++step)
                 live[static_cast<std::size_t>(step)] += element_count(tensors_[t].shape);
         return std::ranges::max(live) * info(block_.dtype).size_bytes;
@@ -28,33 +28,31 @@ public:
 private:
     [[nodiscard]] bool has_loop() const { return block_.schedule.loop > 1; }
     /// An accumulator works in the loop, though its value is there only after it.
-    [[nodiscard]] bool is_in_loop(std::size_t op) const {
+    [[nodiscard]] bool is_in_loop(OpId op) const {
         auto const& inputs = block_.ops[op].inputs;
-        return inputs.empty() || !tensors_[static_cast<std::size_t>(inputs.front())].is_after_loop;
+        return inputs.empty() || !tensors_[inputs.front()].is_after_loop;
     }
-    [[nodiscard]] bool is_accumulated(std::size_t tensor) const {
+    [[nodiscard]] bool is_accumulated(TensorId tensor) const {
         auto const maker = tensors_[tensor].maker;
-        return maker >= 0 && is_accumulator(info(block_.ops[static_cast<std::size_t>(maker)].code));
+        return maker != no_op && is_accumulator(info(block_.ops[maker].code));
     }
-    [[nodiscard]] int birth(std::size_t tensor) const {
+    [[nodiscard]] int birth(TensorId tensor) const {
         auto const maker = tensors_[tensor].maker;
-        if (maker < 0 || (has_loop() && is_accumulated(tensor))) return 0;
-        return step_of_[static_cast<std::size_t>(maker)];
+        if (maker == no_op || (has_loop() && is_accumulated(tensor))) return 0;
+        return step_of_[maker];
     }
-    [[nodiscard]] int death(std::size_t tensor) const {
-        auto const id = static_cast<int>(tensor);
-        if (std::ranges::find(block_.outputs, id) != block_.outputs.end()) return last_;
+    [[nodiscard]] int death(TensorId tensor) const {
+        if (std::ranges::find(block_.outputs, tensor) != block_.outputs.end()) return last_;
         auto last = birth(tensor);
-        if (has_loop() && (tensors_[tensor].maker < 0 || is_accumulated(tensor))) last = loop_end_;
-        for (std::size_t i = 0; i < block_.ops.size(); ++i)
-            if (std::ranges::find(block_.ops[i].inputs, id) != block_.ops[i].inputs.end())
-                last = std::max(last, step_of_[i]);
+        if (has_loop() && (tensors_[tensor].maker == no_op || is_accumulated(tensor))) last = loop_end_;
+        for (auto const i : block_.ops.ids())
+            if (std::ranges::count(block_.ops[i].inputs, tensor)) last = std::max(last, step_of_[i]);
         return last;
     }
 
     Graph const& block_;
-    std::vector<TensorInfo> const& tensors_;
-    std::vector<int> step_of_; ///< each op
+    TensorInfos const& tensors_;
+    base::IndexedVector<OpId, int> step_of_; ///< each op
     int loop_end_ = 0;
     int last_ = 0;
 };
@@ -77,8 +75,7 @@ std::int64_t shared_memory_sum_bytes(Graph const& block) {
     auto const plain = inline_thread_graphs(block);
     std::int64_t count = 0;
     for (auto const& tensor : infer(plain))
-        if (tensor.maker < 0 || is_counted(plain.ops[static_cast<std::size_t>(tensor.maker)]))
-            count += element_count(tensor.shape);
+        if (tensor.maker == no_op || is_counted(plain.ops[tensor.maker])) count += element_count(tensor.shape);
     return count * info(block.dtype).size_bytes;
 }
 

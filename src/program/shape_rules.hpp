@@ -23,8 +23,9 @@ std::optional<Dims<D>> broadcast(Dims<D> const& a, Dims<D> const& b) {
 struct Pointwise {
     template <class D>
     static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
-        if (in.shapes.size() == 1) return in.shapes[0];
-        return broadcast(in.shapes[0], in.shapes[1]);
+        auto out = std::optional(in.shapes[0]);
+        for (std::size_t i = 1; i < in.shapes.size() && out; ++i) out = broadcast(*out, in.shapes[i]);
+        return out;
     }
 };
 

@@ -71,8 +71,10 @@ Symbols symbols_of(Source const& source) {
     return out;
 }
 
-std::vector<SymbolicShape> symbolic_shapes(Source const& source) { return elaborate_or_throw(source).shapes; }
+SymbolicShapes symbolic_shapes(Source const& source) { return elaborate_or_throw(source).shapes; }
 
-std::vector<std::size_t> source_ops(Source const& source) { return elaborate_or_throw(source).source_ops; }
+base::IndexedVector<OpId, std::size_t> source_ops(Source const& source) {
+    return elaborate_or_throw(source).source_ops;
+}
 
 } // namespace espalier::program

@@ -20,7 +20,7 @@ using text::Position;
 using text::Setting;
 using text::Statement;
 
-/// What the statements of a level that are no ops are called.
+/// What the statements of a level that are not ops are called.
 struct Verbs {
     std::string_view in;
     std::string_view out;
@@ -33,8 +33,8 @@ bool is_whole(double value, double low) {
     return value == std::floor(value) && value >= low && value <= static_cast<double>(max_dim);
 }
 
-/// One level of the program, while it is read. Says what is wrong, and goes on; a tensor with something wrong is known
-/// by name only, and gives no further messages.
+/// One level of the program, while it is read. Says what is wrong, and continues; a tensor with something wrong is
+/// known by name only, and gives no further messages.
 class Reader {
 public:
     Reader(Level level, DType dtype, Diagnostics& diagnostics, Reader const* outside)
@@ -55,10 +55,10 @@ public:
     void set_dtype(DType dtype) { graph_.dtype = dtype; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
     /// The tensors of the graph around that the body reads.
-    [[nodiscard]] std::vector<int> const& operands() const { return operands_; }
+    [[nodiscard]] TensorIds const& operands() const { return operands_; }
 
 private:
-    static constexpr int unknown = -1;
+    static constexpr TensorId unknown{-1};
 
     template <class... Args>
     void fail(Position at, fmt::format_string<Args...> format, Args&&... args) {
@@ -80,23 +80,23 @@ private:
 
     // --- names
 
-    void define(Argument const& target, int id) {
+    void define(Argument const& target, TensorId id) {
         if (!ids_.emplace(target.text, id).second)
             fail(target.at, "tensor {} is defined twice: give one of them another name", target.text);
     }
-    void define_all(Statement const& s, int first) {
+    void define_all(Statement const& s, TensorId first) {
         for (std::size_t i = 0; i < s.targets.size(); ++i)
-            define(s.targets[i], first == unknown ? unknown : first + static_cast<int>(i));
+            define(s.targets[i], first == unknown ? unknown : TensorId{first.value + static_cast<int>(i)});
         if (first == unknown) has_failed_ = true;
     }
     /// The id of a tensor, `unknown` if it is defined wrongly, or nothing if it is not defined.
-    [[nodiscard]] std::optional<int> find(Argument const& argument) const {
+    [[nodiscard]] std::optional<TensorId> find(Argument const& argument) const {
         auto const found = ids_.find(argument.text);
         if (argument.kind != Argument::Kind::word || found == ids_.end()) return std::nullopt;
         return found->second;
     }
     /// The same in `scope`, and says if it is not defined.
-    int resolve(Reader const& scope, Argument const& argument) {
+    TensorId resolve(Reader const& scope, Argument const& argument) {
         if (argument.kind != Argument::Kind::word)
             fail(argument.at, "expected the name of a tensor: settings are written in ( )");
         else if (auto const id = scope.find(argument))
@@ -111,7 +111,6 @@ private:
         for (auto const& [name, id] : ids_) out.push_back(name);
         return out;
     }
-    [[nodiscard]] int tensor_count() const { return static_cast<int>(tensors_.size()); }
 
     // --- statements
 
@@ -128,20 +127,21 @@ private:
         else
             read_op(s);
     }
-    bool has_one_target(Statement const& s) {
-        if (s.targets.size() == 1) return true;
-        fail(s.at, "{} defines one tensor, not {}: write `name = {} ...`", s.verb, s.targets.size(), s.verb);
+    bool has_targets(Statement const& s, int wanted) {
+        if (static_cast<int>(s.targets.size()) == wanted) return true;
+        fail(s.at, "{} defines {}, not {}: write `{} = {} ...`", s.verb,
+             wanted == 1 ? "one tensor" : fmt::format("{} tensors", wanted), s.targets.size(),
+             wanted == 1 ? "name" : "name, name", s.verb);
         return false;
     }
     void read_input(Statement const& s) {
         auto const before = diagnostics_.count();
-        if (!has_one_target(s)) return define_all(s, unknown);
+        if (!has_targets(s, 1)) return define_all(s, unknown);
         if (!graph_.ops.empty()) fail(s.at, "{} after an op: put all of them first", s.verb);
         auto const input = graph_.level == Level::kernel ? whole_input(s) : part_of_operand(s);
         if (!input || diagnostics_.count() != before) return define_all(s, unknown);
         graph_.inputs.push_back(*input);
-        tensors_.push_back({input->shape});
-        define_all(s, tensor_count() - 1);
+        define_all(s, tensors_.push_back({input->shape}));
     }
     /// `X = input [2, 4096] named "X 1"`.
     std::optional<Input> whole_input(Statement const& s) {
@@ -162,7 +162,7 @@ private:
         for (auto const size : sizes) out.shape.push(static_cast<std::int64_t>(size));
         return out;
     }
-    /// t0 is no name, only a number.
+    /// t0 is not a name, only a number.
     static std::string own_name(std::string const& name) {
         auto const is_number =
             name.size() > 1 && name[0] == 't' && name.find_first_not_of("0123456789", 1) == std::string::npos;
@@ -180,7 +180,7 @@ private:
             has_failed_ = true;
             return std::nullopt;
         }
-        Input out{"", outside_->tensors_[static_cast<std::size_t>(operand)].shape};
+        Input out{"", outside_->tensors_[operand].shape};
         if (graph_.level == Level::block) {
             graph_.schedule.inputs.push_back(partition);
             if (!guard(s.verb_at, [&] { out.shape = tile_shape(out.shape, partition, graph_.schedule); }))
@@ -230,8 +230,9 @@ private:
     void read_op(Statement const& s) {
         auto const before = diagnostics_.count();
         Op op;
-        bool is_known = has_one_target(s);
-        if (auto const code = find_op(s.verb))
+        auto const code = find_op(s.verb);
+        bool is_known = has_targets(s, code ? info(*code).outputs : 1);
+        if (code)
             op.code = *code;
         else
             fail(s.verb_at, "there is no op '{}': {}", s.verb, did_you_mean(s.verb, known_verbs()));
@@ -257,8 +258,8 @@ private:
         op.attributes = op.attributes.with(*name, setting.values);
     }
     /// Adds an op if it fits; the id of its first output, or `unknown`.
-    int append(Position at, Op op) {
-        auto const first = tensor_count();
+    TensorId append(Position at, Op op) {
+        auto const first = tensors_.next();
         graph_.ops.push_back(std::move(op));
         auto const outputs = std::exchange(graph_.outputs, {});
         auto const fits = guard(at, [&] { tensors_ = infer_within_limits(graph_); });
@@ -320,9 +321,9 @@ private:
     Diagnostics& diagnostics_;
     Reader const* outside_; ///< the graph around; none at kernel level
     Graph graph_;
-    std::vector<TensorInfo> tensors_;
-    std::map<std::string, int> ids_;
-    std::vector<int> operands_;
+    TensorInfos tensors_;
+    std::map<std::string, TensorId> ids_;
+    TensorIds operands_;
     bool has_failed_ = false;
 };
 

@@ -264,7 +264,7 @@ private:
     std::string_view rest_;
     Diagnostics& diagnostics_;
     std::size_t number_ = 0;
-    bool line_is_broken_ = false; ///< it has characters that are no tokens
+    bool line_is_broken_ = false; ///< it has characters that are not tokens
 };
 
 } // namespace

@@ -13,20 +13,21 @@ namespace espalier::program {
 namespace {
 
 using Names = std::vector<std::string>;
+using TensorNames = base::IndexedVector<TensorId, std::string>;
 
 /// t7: the name of a tensor that has none of its own.
 bool is_number_name(std::string_view name) {
     return name.size() > 1 && name[0] == 't' &&
            std::ranges::all_of(name.substr(1), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
-std::string number_name(std::size_t id) { return fmt::format("t{}", id); }
+std::string number_name(TensorId id) { return fmt::format("t{}", id.value); }
 
 std::string lower(std::string text) {
     for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text;
 }
 
-bool can_be_name(Names const& taken, std::string const& name) {
+bool can_be_name(TensorNames const& taken, std::string const& name) {
     return text::is_word(name) && !is_number_name(name) && std::ranges::find(taken, name) == taken.end();
 }
 
@@ -77,22 +78,22 @@ public:
 
 private:
     void line(std::string const& text, std::string const& comment = "") const { lines_.add(depth_, text, comment); }
-    [[nodiscard]] std::string const& name(int id) const { return names_[static_cast<std::size_t>(id)]; }
-    [[nodiscard]] std::string shape(std::size_t id) const { return to_text(tensors_[id].shape); }
+    [[nodiscard]] std::string const& name(TensorId id) const { return names_[id]; }
+    [[nodiscard]] std::string shape(TensorId id) const { return to_text(tensors_[id].shape); }
 
     void write_input(Input const& input) {
         auto const has_name = can_be_name(names_, input.name);
-        names_.push_back(has_name ? input.name : number_name(names_.size()));
+        names_.push_back(has_name ? input.name : number_name(names_.next()));
         auto const named = has_name || input.name.empty() ? "" : " named " + text::quote(input.name);
         line(fmt::format("{} = input {}{}", names_.back(), to_text(input.shape), named));
     }
     void write_operand(std::size_t i, std::string const& operand) {
         auto const own = lower(operand);
-        names_.push_back(can_be_name(names_, own) ? own : number_name(i));
+        auto const id = names_.push_back(can_be_name(names_, own) ? own : number_name(names_.next()));
         auto const part = graph_.level == Level::block
                               ? fmt::format("tile {}{}", operand, text::partition_text(graph_.schedule.inputs[i]))
                               : fmt::format("load {}", operand);
-        line(fmt::format("{} = {}", names_.back(), part), shape(i));
+        line(fmt::format("{} = {}", names_.back(), part), shape(id));
     }
     void write_ops() {
         for (auto const& op : graph_.ops) {
@@ -104,22 +105,29 @@ private:
                 write_op(op, operands);
         }
     }
+    /// Names and shapes of what an op makes, as they are written.
+    struct Targets {
+        std::string names, shapes;
+    };
+    Targets add_targets(int count) {
+        Targets out;
+        for (int i = 0; i < count; ++i) {
+            auto const id = names_.push_back(number_name(names_.next()));
+            auto const* const comma = i > 0 ? ", " : "";
+            out.names += comma + names_[id];
+            out.shapes += comma + shape(id);
+        }
+        return out;
+    }
     void write_op(Op const& op, Names const& operands) {
-        auto const id = names_.size();
-        names_.push_back(number_name(id));
-        line(fmt::format("{} = {} {}{}", names_.back(), info(op.code).name, fmt::join(operands, " "),
+        auto const made = add_targets(info(op.code).outputs);
+        line(fmt::format("{} = {} {}{}", made.names, info(op.code).name, fmt::join(operands, " "),
                          text::attributes_text(op.attributes)),
-             shape(id));
+             made.shapes);
     }
     void write_graph_op(Graph const& body, Names const& operands) {
-        Names targets, shapes;
-        for (std::size_t i = 0; i < body.outputs.size(); ++i) {
-            shapes.push_back(shape(names_.size()));
-            names_.push_back(number_name(names_.size()));
-            targets.push_back(names_.back());
-        }
-        line(fmt::format("{} = {} {{", fmt::join(targets, ", "), header(body)),
-             fmt::format("{}", fmt::join(shapes, ", ")));
+        auto const made = add_targets(static_cast<int>(body.outputs.size()));
+        line(fmt::format("{} = {} {{", made.names, header(body)), made.shapes);
         Writer(body, depth_ + 1, lines_).write_body(operands);
         line("}");
     }
@@ -132,8 +140,8 @@ private:
     Graph const& graph_;
     int depth_;
     Lines& lines_;
-    std::vector<TensorInfo> tensors_;
-    Names names_;
+    TensorInfos tensors_;
+    TensorNames names_;
 };
 
 } // namespace

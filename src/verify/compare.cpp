@@ -21,7 +21,7 @@ constexpr int max_redraws = 4;
 std::vector<Shape> output_shapes(Graph const& graph) {
     auto const tensors = infer(graph);
     std::vector<Shape> out;
-    for (auto const id : graph.outputs) out.push_back(tensors[static_cast<std::size_t>(id)].shape);
+    for (auto const id : graph.outputs) out.push_back(tensors[id].shape);
     return out;
 }
 

@@ -11,8 +11,10 @@ namespace {
 
 using program::Graph;
 using program::Op;
+using program::OpId;
 using program::Schedule;
 using program::Shape;
+using program::TensorId;
 using Strides = std::array<std::int64_t, program::max_rank>;
 
 Strides strides_of(Shape const& shape) {
@@ -34,16 +36,16 @@ std::int64_t position(Indices const& in, std::int64_t index) {
 /// read yet has none.
 struct Value {
     Region const* region = nullptr;
-    int slot = -1;
+    SlotId slot = no_slot;
     int input = -1;
     int readers = 0;
     Shape whole; ///< of an input
 };
-using Values = std::vector<Value>;
+using Values = base::IndexedVector<TensorId, Value>;
 
 /// Where a gathering step reads, and how far its lists are apart.
 struct Origin {
-    int slot = -1;
+    SlotId slot = no_slot;
     int input = -1;
     Region const* region = nullptr; ///< none: the whole tensor is there
     Strides strides{};
@@ -64,7 +66,7 @@ public:
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
             auto wanted = demanded[i];
             if (!demands.empty() && !demands[i].of_dim.empty()) wanted.dims = demands[i].of_dim;
-            tape_.outputs.push_back(take(values[static_cast<std::size_t>(graph_.outputs[i])], wanted));
+            tape_.outputs.push_back(take(values[graph_.outputs[i]], wanted));
         }
         mark_ends();
         return std::move(tape_);
@@ -73,16 +75,16 @@ public:
 private:
     Values input_values(Plan const& plan) const {
         Values values;
-        for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-            values.push_back({.region = &plan.regions[i],
-                              .input = static_cast<int>(i),
-                              .readers = readers(plan, static_cast<int>(i)),
-                              .whole = graph_.inputs[i].shape});
+        for (auto const& input : graph_.inputs) {
+            auto const id = values.next();
+            values.push_back(
+                {.region = &plan.regions[id], .input = id.value, .readers = readers(plan, id), .whole = input.shape});
+        }
         return values;
     }
-    static int readers(Plan const& plan, int tensor) {
+    static int readers(Plan const& plan, TensorId tensor) {
         auto count = std::ranges::count(plan.graph->outputs, tensor);
-        for (std::size_t i = 0; i < plan.ops.size(); ++i)
+        for (auto const i : plan.ops.ids())
             if (plan.ops[i].is_needed) count += std::ranges::count(plan.graph->ops[i].inputs, tensor);
         return static_cast<int>(count);
     }
@@ -90,13 +92,13 @@ private:
     /// The values of all tensors of a graph, from those of its inputs.
     Values write_graph(Plan const& plan, Values values) {
         values.resize(plan.tensors.size());
-        for (std::size_t i = 0; i < plan.ops.size(); ++i)
+        for (auto const i : plan.ops.ids())
             if (plan.ops[i].is_needed) write_op(plan, i, values);
         return values;
     }
-    void write_op(Plan const& plan, std::size_t i, Values& values) {
+    void write_op(Plan const& plan, OpId i, Values& values) {
         auto const& op = plan.graph->ops[i];
-        auto const first = static_cast<std::size_t>(plan.first_outputs[i]);
+        auto const first = plan.first_outputs[i];
         if (op.code != program::OpCode::graph) {
             values[first] = {&plan.regions[first], write_plain_op(plan, i, values)};
             return;
@@ -105,70 +107,72 @@ private:
         auto const is_block = body.graph->level == program::Level::block;
         auto const inside = write_graph(body, is_block ? cut_operands(op, plan.ops[i], values)
                                                        : narrowed_operands(op, plan.ops[i], values));
-        for (std::size_t j = 0; j < body.graph->outputs.size(); ++j) {
-            auto const& region = plan.regions[first + j];
+        auto made = first;
+        for (auto const id : body.graph->outputs) {
+            auto const at = std::exchange(made, TensorId{made.value + 1});
+            auto const& region = plan.regions[at];
             if (!region.is_needed) continue;
-            auto const id = static_cast<std::size_t>(body.graph->outputs[j]);
-            values[first + j] = is_block ? join(inside[id], body.tensors[id].shape, region, plan.ops[i])
-                                         : Value{&region, narrow(inside[id], region)};
+            values[at] = is_block ? join(inside[id], body.tensors[id].shape, region, plan.ops[i])
+                                  : Value{&region, narrow(inside[id], region)};
         }
     }
 
-    int write_plain_op(Plan const& plan, std::size_t i, Values& values) {
+    SlotId write_plain_op(Plan const& plan, OpId i, Values& values) {
         auto const& op = plan.graph->ops[i];
         TapeStep step{.code = op.code, .attributes = plan.ops[i].attributes};
         step.tag = function_tag(info(op.code), op.attributes);
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
-            step.operands.push_back(take(values[static_cast<std::size_t>(op.inputs[j])], plan.ops[i].operands[j]));
+            step.operands.push_back(take(values[op.inputs[j]], plan.ops[i].operands[j]));
         auto batch = slot(step.operands[0]).batch;
         if (is_accumulator(info(op.code))) {
             step.loop = plan.graph->schedule.loop;
             batch /= step.loop;
         }
-        auto const region = plan.regions[static_cast<std::size_t>(plan.first_outputs[i])];
+        auto const region = plan.regions[plan.first_outputs[i]];
         step.out = make_slot(region.shape(), batch, result_has_q(op, step));
         tape_.steps.push_back(std::move(step));
         return tape_.steps.back().out;
     }
     bool result_has_q(Op const& op, TapeStep const& step) {
-        auto const operands_have = std::ranges::all_of(step.operands, [&](int id) { return slot(id).has_q; });
+        auto const operands_have = std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
         if (info(op.code).field.scalar != field::Scalar::exp) return operands_have;
         if (!operands_have) tape_.has_no_exponent = true;
         return false;
     }
 
     /// A slot with just these elements of a value.
-    int take(Value& value, Region const& wanted) {
-        if (value.slot < 0 && value.readers == 1) return gather(origin(value), wanted);
-        if (value.slot < 0) value.slot = gather(origin(value), *value.region);
+    SlotId take(Value& value, Region const& wanted) {
+        if (value.slot == no_slot && value.readers == 1) return gather(origin(value), wanted);
+        if (value.slot == no_slot) value.slot = gather(origin(value), *value.region);
         return narrow(value, wanted);
     }
-    int narrow(Value const& value, Region const& wanted) {
+    SlotId narrow(Value const& value, Region const& wanted) {
         return wanted.dims == value.region->dims ? value.slot : gather(origin(value), wanted);
     }
     [[nodiscard]] static Origin origin(Value const& value) {
-        if (value.slot >= 0)
+        if (value.slot != no_slot)
             return {.slot = value.slot, .region = value.region, .strides = strides_of(value.region->shape())};
         return {.input = value.input, .strides = strides_of(value.whole)};
     }
 
     /// Every tile of the origin, or an input, narrowed to the wanted elements.
-    int gather(Origin const& from, Region const& wanted) {
+    SlotId gather(Origin const& from, Region const& wanted) {
         auto step = gathering_step(from);
-        auto const batch = from.slot < 0 ? 1 : slot(from.slot).batch;
+        auto const batch = from.slot == no_slot ? 1 : slot(from.slot).batch;
         std::vector<std::int64_t> starts;
         for (std::size_t d = 0; d < wanted.dims.size(); ++d)
             starts.push_back(add_list(from, static_cast<int>(d), wanted.dims[d], 0));
         for (std::int64_t b = 0; b < batch; ++b) {
-            tape_.rows.push_back(from.slot < 0 ? 0 : b * element_count(slot(from.slot).shape));
+            tape_.rows.push_back(from.slot == no_slot ? 0 : b * element_count(slot(from.slot).shape));
             tape_.rows.insert(tape_.rows.end(), starts.begin(), starts.end());
         }
         return push(std::move(step), wanted.shape(), batch);
     }
     [[nodiscard]] TapeStep gathering_step(Origin const& from) const {
-        auto const is_input = from.slot < 0;
+        auto const is_input = from.slot == no_slot;
         return {.kind = is_input ? TapeStep::Kind::generate : TapeStep::Kind::gather,
-                .source = is_input ? from.input : from.slot,
+                .input = from.input,
+                .source = from.slot,
                 .row = static_cast<std::int64_t>(tape_.rows.size())};
     }
     /// Offsets of base + local in the origin; returns where the list starts.
@@ -177,7 +181,7 @@ private:
         for (auto const index : local) tape_.indices.push_back(from.offset(dim, base + index));
         return start;
     }
-    int push(TapeStep step, Shape const& shape, std::int64_t batch) {
+    SlotId push(TapeStep step, Shape const& shape, std::int64_t batch) {
         step.out =
             make_slot(shape, batch, step.kind == TapeStep::Kind::generate ? tape_.has_q : slot(step.source).has_q);
         tape_.steps.push_back(std::move(step));
@@ -187,31 +191,32 @@ private:
     Values narrowed_operands(Op const& op, OpPlan const& plan, Values& values) {
         Values out;
         for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            auto const& region = plan.body->regions[i];
+            auto const& region = plan.body->regions[out.next()];
             out.push_back({&region});
-            if (region.is_needed) out.back().slot = take(values[static_cast<std::size_t>(op.inputs[i])], region);
+            if (region.is_needed) out.back().slot = take(values[op.inputs[i]], region);
         }
         return out;
     }
     Values cut_operands(Op const& op, OpPlan const& plan, Values& values) {
         Values out;
         for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            auto const& region = plan.body->regions[i];
+            auto const& region = plan.body->regions[out.next()];
             out.push_back({&region});
-            if (region.is_needed) out.back().slot = cut(values[static_cast<std::size_t>(op.inputs[i])], plan, i);
+            if (region.is_needed) out.back().slot = cut(values[op.inputs[i]], plan, i);
         }
         return out;
     }
     /// The tiles of operand `i` for all blocks that are hit and all steps. An input that only this reads, and only
     /// once, is made in place.
-    int cut(Value& value, OpPlan const& plan, std::size_t i) {
+    SlotId cut(Value& value, OpPlan const& plan, std::size_t i) {
+        auto const& region = plan.body->regions[TensorId{static_cast<int>(i)}];
         auto const& schedule = plan.body->graph->schedule;
         auto const blocks = plan.hits[0].size() * plan.hits[1].size() * plan.hits[2].size();
         auto const batch = static_cast<std::int64_t>(blocks) * schedule.loop;
-        auto const shape = plan.body->regions[i].shape();
+        auto const shape = region.shape();
         auto const is_read_once =
             value.readers == 1 && batch * element_count(shape) <= element_count(value.region->shape());
-        if (value.slot < 0 && !is_read_once) value.slot = gather(origin(value), *value.region);
+        if (value.slot == no_slot && !is_read_once) value.slot = gather(origin(value), *value.region);
         auto const from = origin(value);
         auto step = gathering_step(from);
         std::map<std::pair<int, std::int64_t>, std::int64_t> lists; // (dimension, part)
@@ -224,13 +229,14 @@ private:
     void add_tile(Origin const& from, OpPlan const& plan, std::size_t i,
                   std::pair<std::array<std::int64_t, 3>, std::int64_t> const& place, Lists& lists) {
         auto const& body = *plan.body->graph;
+        auto const& region = plan.body->regions[TensorId{static_cast<int>(i)}];
         tape_.rows.push_back(0);
         for (int dim = 0; dim < body.inputs[i].shape.rank(); ++dim) {
             auto const part = part_of(body.schedule, body.schedule.inputs[i], dim, place.first, place.second);
             auto const [at, is_new] = lists.try_emplace({dim, part}, 0);
             if (is_new)
-                at->second = add_list(from, dim, plan.body->regions[i].dims[static_cast<std::size_t>(dim)],
-                                      part * body.inputs[i].shape[dim]);
+                at->second =
+                    add_list(from, dim, region.dims[static_cast<std::size_t>(dim)], part * body.inputs[i].shape[dim]);
             tape_.rows.push_back(at->second);
         }
     }
@@ -260,20 +266,20 @@ private:
         return number;
     }
 
-    [[nodiscard]] Slot const& slot(int id) const { return tape_.slots[static_cast<std::size_t>(id)]; }
-    int make_slot(Shape const& shape, std::int64_t batch, bool has_q) {
-        tape_.slots.push_back({shape, batch, has_q, tape_.size});
-        tape_.size += tape_.slots.back().size();
-        return static_cast<int>(tape_.slots.size()) - 1;
+    [[nodiscard]] Slot const& slot(SlotId id) const { return tape_.slots[id]; }
+    SlotId make_slot(Shape const& shape, std::int64_t batch, bool has_q) {
+        auto const id = tape_.slots.push_back({shape, batch, has_q, tape_.size});
+        tape_.size += slot(id).size();
+        return id;
     }
     void mark_ends() {
-        std::vector<bool> is_read(tape_.slots.size());
-        for (auto const id : tape_.outputs) is_read[static_cast<std::size_t>(id)] = true;
+        base::IndexedVector<SlotId, bool> is_read(tape_.slots.size());
+        for (auto const id : tape_.outputs) is_read[id] = true;
         for (auto i = tape_.steps.size(); i-- > 0;) {
             auto& step = tape_.steps[i];
-            auto const see = [&](int id) {
-                if (!is_read[static_cast<std::size_t>(id)]) step.ends_life_of.push_back(id);
-                is_read[static_cast<std::size_t>(id)] = true;
+            auto const see = [&](SlotId id) {
+                if (!is_read[id]) step.ends_life_of.push_back(id);
+                is_read[id] = true;
             };
             if (step.kind == TapeStep::Kind::gather) see(step.source);
             for (auto const id : step.operands) see(id);
@@ -292,8 +298,7 @@ Tape compile(Graph const& graph, std::span<Demand const> of_outputs, Exponents e
     auto const tensors = infer(graph);
     std::vector<Region> demanded;
     for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-        demanded.push_back(region_of(of_outputs.empty() ? Demand{} : of_outputs[i],
-                                     tensors[static_cast<std::size_t>(graph.outputs[i])].shape));
+        demanded.push_back(region_of(of_outputs.empty() ? Demand{} : of_outputs[i], tensors[graph.outputs[i]].shape));
     auto const has_q = exponents == Exponents::always || has_exponential(graph);
     return Compiler(graph, has_q).run(demanded, of_outputs);
 }

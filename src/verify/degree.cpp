@@ -30,34 +30,34 @@ Degree sum(double count, Degree const& a) {
 /// Degrees of all tensors, forwards, and what all applications of functions have in common.
 class Degrees {
 public:
-    std::vector<Degree> run(Graph const& graph, std::vector<Degree> degrees, double copies) {
+    std::vector<Degree> run(Graph const& graph, std::vector<Degree> const& inputs, double copies) {
+        base::IndexedVector<program::TensorId, Degree> degrees(inputs);
         auto const tensors = infer(graph);
         for (auto const& op : graph.ops) {
-            auto const& out = tensors[degrees.size()];
+            auto const& out = tensors[degrees.next()];
             auto const is_in_loop = graph.level == program::Level::block && !out.is_after_loop;
             copies_ = copies * (is_in_loop ? static_cast<double>(graph.schedule.loop) : 1);
-            auto const results = of_op(graph, op, tensors, degrees);
-            degrees.insert(degrees.end(), results.begin(), results.end());
+            for (auto const& result : of_op(graph, op, tensors, degrees)) degrees.push_back(result);
         }
         std::vector<Degree> out;
-        for (auto const id : graph.outputs) out.push_back(degrees[static_cast<std::size_t>(id)]);
+        for (auto const id : graph.outputs) out.push_back(degrees[id]);
         return out;
     }
     [[nodiscard]] double calls() const { return calls_; }
     [[nodiscard]] Degree const& argument() const { return argument_; }
 
 private:
-    using Tensors = std::vector<program::TensorInfo>;
+    using Tensors = program::TensorInfos;
 
     std::vector<Degree> of_op(Graph const& graph, Op const& op, Tensors const& tensors,
-                              std::vector<Degree> const& degrees) {
+                              base::IndexedVector<program::TensorId, Degree> const& degrees) {
         std::vector<Degree> operands;
-        for (auto const id : op.inputs) operands.push_back(degrees[static_cast<std::size_t>(id)]);
+        for (auto const id : op.inputs) operands.push_back(degrees[id]);
         if (op.code == program::OpCode::graph)
             return of_body(graph.bodies[static_cast<std::size_t>(op.body)], operands);
         auto const& row = info(op.code);
-        auto const& shape = tensors[static_cast<std::size_t>(op.inputs[0])].shape;
-        auto const elements = static_cast<double>(element_count(tensors[degrees.size()].shape));
+        auto const& shape = tensors[op.inputs[0]].shape;
+        auto const elements = static_cast<double>(element_count(tensors[degrees.next()].shape));
         switch (row.field.access) {
         case Access::pointwise:
             return {pointwise(row, operands, elements)};
@@ -105,7 +105,7 @@ private:
         auto const terms = static_cast<std::size_t>(row.field.terms);
         Degree out{0, 0, 0};
         for (std::size_t t = 0; t < terms; ++t) {
-            auto const k = tensors[static_cast<std::size_t>(op.inputs[t])].shape.back();
+            auto const k = tensors[op.inputs[t]].shape.back();
             out = sum(out, sum(static_cast<double>(k), product(in[t], in[t + terms])));
         }
         return out;

@@ -27,7 +27,7 @@ Shape output_shape(OpCall const& call) {
     std::ranges::transform(call.operands, shapes.begin(), [](Tiles const* tiles) { return tiles->shape; });
     auto const size = call.attributes.whole(program::AttributeName::size, 0);
     auto const shape =
-        call.row.shape({std::span(shapes).first(call.operands.size()), call.attributes, size, call.loop});
+        call.row.shape({std::span(shapes).first(call.operands.size()), call.attributes, size, call.loop, call.output});
     require(shape.has_value(), call.row);
     return *shape;
 }
@@ -43,6 +43,9 @@ void prepare(OpCall const& call, Tiles& out) {
     out.q.resize(out.has_q ? count : 0);
 }
 
+/// The fast paths know ops of one output, and pointwise ones of two operands at most.
+bool has_fast_path(program::OpInfo const& row) { return row.outputs == 1 && (!is_pointwise(row) || row.inputs <= 2); }
+
 bool is_well_formed(OpCall const& call) {
     return std::ranges::all_of(call.operands, [&](Tiles const* tiles) {
         auto const count = static_cast<std::size_t>(tiles->batch * element_count(tiles->shape));
@@ -53,12 +56,13 @@ bool is_well_formed(OpCall const& call) {
 
 } // namespace
 
-OpStatus evaluate_op(program::OpCode code, program::Attributes const& attributes, field::Model const& model,
-                     std::span<Tiles const* const> operands, std::int64_t loop, Tiles& out) {
-    OpCall const call{info(code), attributes, model, operands, loop};
-    require(!operands.empty() && loop > 0 && operands[0]->batch % loop == 0 && is_well_formed(call), call.row);
+OpStatus evaluate_op(OpCall const& call, Tiles& out) {
+    auto const& operands = call.operands;
+    require(!operands.empty() && call.loop > 0 && operands[0]->batch % call.loop == 0 && is_well_formed(call),
+            call.row);
     ESP_EXPECT(std::ranges::find(operands, &out) == operands.end());
     prepare(call, out);
+    if (!has_fast_path(call.row)) return evaluate_meaning(call, out);
     switch (call.row.field.access) {
     case Access::pointwise:
         return evaluate_pointwise(call, out);

@@ -48,17 +48,18 @@ bool all_have_q(PlainOps::Operands const& operands) {
     return std::ranges::all_of(operands, [](auto const* tensor) { return tensor->has_q; });
 }
 
-program::Meaning meaning_of(OpInfo const& row, Attributes const& attributes, PlainOps::Operands const& operands) {
+program::Meaning meaning_of(OpInfo const& row, Attributes const& attributes, PlainOps::Operands const& operands,
+                            int output) {
     std::vector<program::Shape> shapes;
     auto const count = is_accumulator(row) ? 1 : operands.size();
     for (std::size_t i = 0; i < count; ++i) shapes.push_back(operands[i]->shape);
     auto const size = attributes.whole(program::AttributeName::size, 0);
-    return meaning_of(row, {shapes, attributes, size, static_cast<std::int64_t>(operands.size())});
+    return meaning_of(row, {shapes, attributes, size, static_cast<std::int64_t>(operands.size()), output});
 }
 
 } // namespace
 
-PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, Operands const& operands) {
+PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, Operands const& operands, int output) {
     auto const is_exp = row.field.scalar == Scalar::exp;
     if (is_exp && !operands[0]->has_q) status_ = OpStatus::no_exponent;
     FieldDomain domain{.model = model_, .attributes = attributes, .with_q = !is_exp && all_have_q(operands)};
@@ -71,7 +72,7 @@ PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, 
         return from.values[flat(from.shape, index)];
     };
     program::NestEvaluator evaluator(domain, fetch);
-    for (auto const& nest : meaning_of(row, attributes, operands).nests)
+    for (auto const& nest : meaning_of(row, attributes, operands, output).nests)
         made.push_back({nest.kept, domain.with_q, evaluator.run(nest)});
     if (status_ == OpStatus::done) status_ = domain.status;
     return std::move(made.back());

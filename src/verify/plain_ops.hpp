@@ -14,9 +14,9 @@ public:
 
     explicit PlainOps(field::Model const& model) : model_(model) {}
 
-    /// Any op but graphs. Those of an accumulator are the tiles of its operand, one a step of the for-loop.
+    /// Any op but graphs. Those of an accumulator are the tiles of its operand, one per step of the for-loop.
     [[nodiscard]] PlainTensor evaluate(program::OpInfo const& row, program::Attributes const& attributes,
-                                       Operands const& operands);
+                                       Operands const& operands, int output = 0);
 
     [[nodiscard]] OpStatus status() const { return status_; }
 

@@ -20,7 +20,7 @@ std::vector<program::Shape> input_shapes(program::Graph const& graph) {
 }
 std::vector<program::Shape> output_shapes(TypedGraph const& typed) {
     std::vector<program::Shape> out;
-    for (auto const id : typed.graph.outputs) out.push_back(typed.tensors[static_cast<std::size_t>(id)].shape);
+    for (auto const id : typed.graph.outputs) out.push_back(typed.tensors[id].shape);
     return out;
 }
 
@@ -28,10 +28,10 @@ std::vector<program::Shape> output_shapes(TypedGraph const& typed) {
 /// no normal form within the limit on steps.
 class Element {
 public:
-    Element(TypedGraph const& typed, int tensor, base::StopToken stop = {}) : work_(stop), elements_(work_) {
+    Element(TypedGraph const& typed, program::TensorId tensor, base::StopToken stop = {})
+        : work_(stop), elements_(work_) {
         Index index;
-        for (auto const size : typed.tensors[static_cast<std::size_t>(tensor)].shape)
-            index.push_back(work_.form(work_.new_root(size)));
+        for (auto const size : typed.tensors[tensor].shape) index.push_back(work_.form(work_.new_root(size)));
         free_count_ = work_.root_count();
         value_ = normal_form(work_, elements_.element({.typed = typed}, tensor, index));
     }

@@ -13,11 +13,10 @@ using program::Access;
 using program::AttributeName;
 using program::Op;
 using program::Shape;
+using program::TensorId;
 using program::TensorInfo;
 
-TensorInfo const& info_of(Place const& place, int tensor) {
-    return place.typed.tensors[static_cast<std::size_t>(tensor)];
-}
+TensorInfo const& info_of(Place const& place, TensorId tensor) { return place.typed.tensors[tensor]; }
 Shape const& shape_of_operand(Place const& place, Op const& op, std::size_t i = 0) {
     return info_of(place, op.inputs[i]).shape;
 }
@@ -58,24 +57,24 @@ Sum input_element(int input, Index const& index) {
 /// Calls visit(place, tensor, index) where an element is made by an op of the table, wherever tiles and bodies lead, or
 /// is that of an input of the kernel graph.
 template <class Visit>
-std::invoke_result_t<Visit, Place const&, int, Index const&> at_maker(Place const& place, int tensor,
-                                                                      Index const& index, Visit const& visit) {
+std::invoke_result_t<Visit, Place const&, TensorId, Index const&> at_maker(Place const& place, TensorId tensor,
+                                                                           Index const& index, Visit const& visit) {
     auto const& info = info_of(place, tensor);
-    if (info.maker < 0) {
+    if (info.maker == program::no_op) {
         if (!place.outer) return visit(place, tensor, index);
-        auto const outside = place.op->inputs[static_cast<std::size_t>(tensor)];
+        auto const outside = place.op->inputs[static_cast<std::size_t>(tensor.value)];
         if (place.typed.graph.level == program::Level::thread) return at_maker(*place.outer, outside, index, visit);
         auto const& whole = info_of(*place.outer, outside).shape;
-        return at_maker(*place.outer, outside, index_in_operand(place, static_cast<std::size_t>(tensor), whole, index),
-                        visit);
+        return at_maker(*place.outer, outside,
+                        index_in_operand(place, static_cast<std::size_t>(tensor.value), whole, index), visit);
     }
-    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+    auto const& op = place.typed.graph.ops[info.maker];
     if (op.code != program::OpCode::graph) return visit(place, tensor, index);
     auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
     auto const output = body.graph.outputs[static_cast<std::size_t>(info.output)];
     Place inside{.typed = body, .outer = &place, .op = &op};
     if (body.graph.level == program::Level::thread) return at_maker(inside, output, index, visit);
-    auto at = index_in_tile(body.graph.schedule, body.tensors[static_cast<std::size_t>(output)].shape, index);
+    auto at = index_in_tile(body.graph.schedule, body.tensors[output].shape, index);
     inside.coordinates = std::move(at.coordinates);
     return at_maker(inside, output, at.index, visit);
 }
@@ -95,16 +94,16 @@ TypedGraph::TypedGraph(program::Graph const& of) : graph(of), tensors(program::i
     for (auto const& body : of.bodies) bodies.emplace_back(body);
 }
 
-Sum Elements::element(Place const& place, int tensor, Index const& index) {
+Sum Elements::element(Place const& place, TensorId tensor, Index const& index) {
     work_.spend();
     return at_maker(place, tensor, index,
-                    [this](Place const& at, int id, Index const& where) { return made(at, id, where); });
+                    [this](Place const& at, TensorId id, Index const& where) { return made(at, id, where); });
 }
 
-Sum Elements::made(Place const& place, int tensor, Index const& index) {
+Sum Elements::made(Place const& place, TensorId tensor, Index const& index) {
     auto const& info = info_of(place, tensor);
-    if (info.maker < 0) return input_element(tensor, index);
-    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+    if (info.maker == program::no_op) return input_element(tensor.value, index);
+    auto const& op = place.typed.graph.ops[info.maker];
     switch (program::info(op.code).field.access) {
     case Access::pointwise:
         return pointwise(place, op, index);
@@ -130,12 +129,12 @@ void Elements::need(Condition::Kind kind, Sum const& value) {
     if (!is_quiet_) conditions_.push_back({kind, value});
 }
 
-void Elements::need_nonzero(Place const& place, int tensor, Index const& index, Sum const& value) {
+void Elements::need_nonzero(Place const& place, TensorId tensor, Index const& index, Sum const& value) {
     if (is_quiet_) return;
-    at_maker(place, tensor, index, [&](Place const& at, int id, Index const& where) {
+    at_maker(place, tensor, index, [&](Place const& at, TensorId id, Index const& where) {
         if (sign_of(at, id) == Sign::positive) return;
         auto const maker = info_of(at, id).maker;
-        auto const* op = maker < 0 ? nullptr : &at.typed.graph.ops[static_cast<std::size_t>(maker)];
+        auto const* op = maker == program::no_op ? nullptr : &at.typed.graph.ops[maker];
         auto const factors = op ? factor_count(*op) : 0;
         if (factors == 0) return need(Condition::Kind::nonzero, value);
         for (std::size_t i = 0; i < factors; ++i) {

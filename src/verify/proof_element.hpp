@@ -14,7 +14,7 @@ struct TypedGraph {
     explicit TypedGraph(program::Graph const& of);
 
     program::Graph const& graph;
-    std::vector<program::TensorInfo> tensors;
+    program::TensorInfos tensors;
     std::vector<TypedGraph> bodies;
 };
 
@@ -42,11 +42,11 @@ struct Condition {
 class Elements {
 public:
     explicit Elements(Workspace& work) : work_(work) {}
-    [[nodiscard]] Sum element(Place const& place, int tensor, Index const& index);
+    [[nodiscard]] Sum element(Place const& place, program::TensorId tensor, Index const& index);
     [[nodiscard]] std::vector<Condition> const& conditions() const { return conditions_; }
 
 private:
-    [[nodiscard]] Sum made(Place const& place, int tensor, Index const& index);
+    [[nodiscard]] Sum made(Place const& place, program::TensorId tensor, Index const& index);
     [[nodiscard]] Sum pointwise(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum contraction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum reduction(Place const& place, program::Op const& op, Index const& index);
@@ -62,7 +62,7 @@ private:
     [[nodiscard]] Sum root_of(Sum sum);
     void need(Condition::Kind kind, Sum const& value);
     /// `value`: the element itself. Of a product, whose sum forgets the factors, each factor must not be 0.
-    void need_nonzero(Place const& place, int tensor, Index const& index, Sum const& value);
+    void need_nonzero(Place const& place, program::TensorId tensor, Index const& index, Sum const& value);
     [[nodiscard]] Sum operand(Place const& place, program::Op const& op, std::size_t i, Index const& index);
 
     Workspace& work_;

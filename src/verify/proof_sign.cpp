@@ -53,7 +53,7 @@ Sign contraction(Place const& place, Op const& op) {
 }
 
 Sign of_body(Place const& place, program::TensorInfo const& tensor) {
-    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(tensor.maker)];
+    auto const& op = place.typed.graph.ops[tensor.maker];
     auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
     return sign_of({.typed = body, .outer = &place, .op = &op},
                    body.graph.outputs[static_cast<std::size_t>(tensor.output)]);
@@ -85,11 +85,12 @@ bool has_domain(Place const& place, Op const& op) {
            sign_of_operand(place, op, 0) == Sign::positive;
 }
 
-Sign sign_of(Place const& place, int tensor) {
-    auto const& info = place.typed.tensors[static_cast<std::size_t>(tensor)];
-    if (info.maker < 0)
-        return place.outer ? sign_of(*place.outer, place.op->inputs[static_cast<std::size_t>(tensor)]) : Sign::any;
-    auto const& op = place.typed.graph.ops[static_cast<std::size_t>(info.maker)];
+Sign sign_of(Place const& place, program::TensorId tensor) {
+    auto const& info = place.typed.tensors[tensor];
+    if (info.maker == program::no_op)
+        return place.outer ? sign_of(*place.outer, place.op->inputs[static_cast<std::size_t>(tensor.value)])
+                           : Sign::any;
+    auto const& op = place.typed.graph.ops[info.maker];
     auto const& rule = program::info(op.code).field;
     switch (rule.access) {
     case Access::pointwise:

@@ -12,7 +12,7 @@ using program::total;
 
 /// Of all elements of a tensor, by the ops that make it: squares, exponentials, roots, and sums, products and quotients
 /// of what is known. Written sums forget such things: the square of a sum is a sum of products.
-[[nodiscard]] Sign sign_of(Place const& place, int tensor);
+[[nodiscard]] Sign sign_of(Place const& place, program::TensorId tensor);
 /// Whether the arguments of a function are where it is defined, as far as signs tell.
 [[nodiscard]] bool has_domain(Place const& place, program::Op const& op);
 

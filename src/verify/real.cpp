@@ -93,7 +93,7 @@ RealReference::RealReference(Graph graph, RealOptions const& options)
     : impl_(std::make_unique<Impl>(std::move(graph), options)) {
     auto const tensors = program::infer(impl_->graph);
     for (auto const id : impl_->graph.outputs) {
-        auto const& shape = tensors[static_cast<std::size_t>(id)].shape;
+        auto const& shape = tensors[id].shape;
         auto demand = sample(shape, options.max_elements, options.seed + impl_->boxes.size());
         impl_->is_whole = impl_->is_whole && demand.of_dim.empty();
         impl_->boxes.push_back(demand.of_dim.empty() ? whole(shape) : std::move(demand.of_dim));

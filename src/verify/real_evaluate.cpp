@@ -19,19 +19,20 @@ using program::Graph;
 using program::Op;
 using program::OpCode;
 using program::Shape;
+using program::TensorId;
 using program::TensorInfo;
 
 /// A graph with what inference says and how many ops and outputs read each tensor.
 struct Known {
     explicit Known(Graph const& of) : graph(of), tensors(program::infer(of)), readers(tensors.size()) {
         for (auto const& op : of.ops)
-            for (auto const id : op.inputs) ++readers[static_cast<std::size_t>(id)];
-        for (auto const id : of.outputs) ++readers[static_cast<std::size_t>(id)];
+            for (auto const id : op.inputs) ++readers[id];
+        for (auto const id : of.outputs) ++readers[id];
         for (auto const& body : of.bodies) bodies.emplace_back(body);
     }
     Graph const& graph;
-    std::vector<TensorInfo> tensors;
-    std::vector<int> readers;
+    program::TensorInfos tensors;
+    base::IndexedVector<TensorId, int> readers;
     std::vector<Known> bodies;
 };
 
@@ -42,12 +43,10 @@ struct Site {
     Op const* op = nullptr; ///< of the outer graph, whose body this is
     std::array<std::int64_t, 3> block{};
     std::int64_t step = 0;
-    std::map<std::tuple<int, std::int64_t, Box>, Values> values{};
+    std::map<std::tuple<TensorId, std::int64_t, Box>, Values> values{};
 };
 
-Shape const& shape_of(Site const& site, int tensor) {
-    return site.known.tensors[static_cast<std::size_t>(tensor)].shape;
-}
+Shape const& shape_of(Site const& site, TensorId tensor) { return site.known.tensors[tensor].shape; }
 Shape const& shape_of_operand(Site const& site, Op const& op, std::size_t i = 0) {
     return shape_of(site, op.inputs[i]);
 }
@@ -90,11 +89,10 @@ class Evaluator {
 public:
     Evaluator(Inputs const& inputs, base::StopToken stop) : inputs_(inputs), stop_(stop) {}
 
-    Values const& value(Site& site, int tensor, Box const& box, Values& scratch) {
-        auto const& info = site.known.tensors[static_cast<std::size_t>(tensor)];
+    Values const& value(Site& site, TensorId tensor, Box const& box, Values& scratch) {
+        auto const& info = site.known.tensors[tensor];
         // the blocks and steps of a graph-defined kernel ask for the same elements of the kernel graph again and again
-        auto const is_read_again =
-            info.maker >= 0 && (site.known.readers[static_cast<std::size_t>(tensor)] > 1 || !site.outer);
+        auto const is_read_again = info.maker != program::no_op && (site.known.readers[tensor] > 1 || !site.outer);
         if (!is_read_again) return scratch = made(site, tensor, box);
         std::tuple const key{tensor, info.is_after_loop ? 0 : site.step, box};
         auto const found = site.values.find(key);
@@ -102,17 +100,17 @@ public:
         auto fresh = made(site, tensor, box);
         return site.values.insert_or_assign(key, std::move(fresh)).first->second;
     }
-    Values value(Site& site, int tensor, Box const& box) {
+    Values value(Site& site, TensorId tensor, Box const& box) {
         Values scratch;
         return value(site, tensor, box, scratch);
     }
 
 private:
-    Values made(Site& site, int tensor, Box const& box) {
+    Values made(Site& site, TensorId tensor, Box const& box) {
         stop_.check();
-        auto const& info = site.known.tensors[static_cast<std::size_t>(tensor)];
-        if (info.maker < 0) return site.outer ? of_tile(site, tensor, box) : of_input(site, tensor, box);
-        auto const& op = site.known.graph.ops[static_cast<std::size_t>(info.maker)];
+        auto const& info = site.known.tensors[tensor];
+        if (info.maker == program::no_op) return site.outer ? of_tile(site, tensor, box) : of_input(site, tensor, box);
+        auto const& op = site.known.graph.ops[info.maker];
         switch (program::info(op.code).field.access) {
         case Access::pointwise:
             return pointwise(site, op, box);
@@ -130,7 +128,7 @@ private:
         return {};
     }
 
-    Values of_input(Site const& site, int tensor, Box const& box) const {
+    Values of_input(Site const& site, TensorId tensor, Box const& box) const {
         auto const& shape = shape_of(site, tensor);
         std::vector<std::uint64_t> flat{0};
         for (std::size_t d = 0; d < box.size(); ++d) {
@@ -144,16 +142,16 @@ private:
         }
         Values out;
         out.reserve(flat.size());
-        RandomInput const random(inputs_, tensor);
+        RandomInput const random(inputs_, tensor.value);
         for (auto const index : flat) out.push_back({random(index), 0});
         return out;
     }
     /// Cut by x, y, z from the outside in, then by the loop.
-    Values of_tile(Site& site, int tensor, Box box) {
-        auto const outside = site.op->inputs[static_cast<std::size_t>(tensor)];
+    Values of_tile(Site& site, TensorId tensor, Box box) {
+        auto const outside = site.op->inputs[static_cast<std::size_t>(tensor.value)];
         if (site.known.graph.level == program::Level::thread) return value(*site.outer, outside, box);
         auto const& schedule = site.known.graph.schedule;
-        auto const& partition = schedule.inputs[static_cast<std::size_t>(tensor)];
+        auto const& partition = schedule.inputs[static_cast<std::size_t>(tensor.value)];
         auto const& tile = shape_of(site, tensor);
         for (int d = 0; d < tile.rank(); ++d) {
             std::int64_t part = 0;
@@ -280,7 +278,7 @@ private:
     }
     /// Block by block of those that make a demanded element.
     Values of_body(Site& site, TensorInfo const& info, Box const& box) {
-        auto const& op = site.known.graph.ops[static_cast<std::size_t>(info.maker)];
+        auto const& op = site.known.graph.ops[info.maker];
         auto const& body = site.known.bodies[static_cast<std::size_t>(op.body)];
         auto const output = body.graph.outputs[static_cast<std::size_t>(info.output)];
         Site inside{.known = body, .outer = &site, .op = &op};
@@ -302,7 +300,7 @@ private:
         Box box;                         ///< in the tile
         std::vector<std::size_t> places; ///< where its elements are in the box that is asked for
     };
-    static Part part_of_block(Site const& inside, int output, Box const& box) {
+    static Part part_of_block(Site const& inside, TensorId output, Box const& box) {
         auto const& schedule = inside.known.graph.schedule;
         auto const& tile = shape_of(inside, output);
         Part out{{}, {0}};

@@ -11,7 +11,9 @@ using program::OpCode;
 using program::Partition;
 using program::Schedule;
 using program::Shape;
+using program::TensorId;
 using Tensors = std::vector<PlainTensor>;
+using GraphTensors = base::IndexedVector<TensorId, PlainTensor>;
 
 /// One block at one step of its loop.
 struct Place {
@@ -56,27 +58,36 @@ public:
     [[nodiscard]] OpStatus status() const { return ops_.status(); }
 
     /// A kernel or thread graph: its ops in order.
-    Tensors run_graph(Graph const& graph, Tensors tensors) {
+    Tensors run_graph(Graph const& graph, Tensors inputs) {
+        GraphTensors tensors(std::move(inputs));
         for (auto const& op : graph.ops)
             for (auto& out : run_op(graph, op, tensors)) tensors.push_back(std::move(out));
         return outputs_of(graph, tensors);
     }
 
 private:
-    static Tensors outputs_of(Graph const& graph, Tensors const& tensors) {
+    static Tensors outputs_of(Graph const& graph, GraphTensors const& tensors) {
         Tensors out;
-        for (auto const id : graph.outputs) out.push_back(tensors[static_cast<std::size_t>(id)]);
+        for (auto const id : graph.outputs) out.push_back(tensors[id]);
         return out;
     }
 
-    Tensors run_op(Graph const& graph, Op const& op, Tensors const& tensors) {
+    Tensors run_op(Graph const& graph, Op const& op, GraphTensors const& tensors) {
         std::vector<PlainTensor const*> operands;
-        for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
-        if (op.code != OpCode::graph) return {ops_.evaluate(info(op.code), op.attributes, operands)};
+        for (auto const id : op.inputs) operands.push_back(&tensors[id]);
+        if (op.code != OpCode::graph) return run_row(op, operands);
         Tensors inputs;
         for (auto const* operand : operands) inputs.push_back(*operand);
         auto const& body = graph.bodies[static_cast<std::size_t>(op.body)];
         return body.level == program::Level::block ? run_kernel(body, inputs) : run_graph(body, std::move(inputs));
+    }
+
+    /// All outputs of an op of the table.
+    Tensors run_row(Op const& op, PlainOps::Operands const& operands) {
+        Tensors out;
+        for (int output = 0; output < info(op.code).outputs; ++output)
+            out.push_back(ops_.evaluate(info(op.code), op.attributes, operands, output));
+        return out;
     }
 
     Tensors run_kernel(Graph const& body, Tensors const& operands) {
@@ -106,23 +117,24 @@ private:
         return tile;
     }
 
-    Tensors run_block(Graph const& body, std::vector<program::TensorInfo> const& infos, Tensors const& operands,
-                      Place place) {
-        Tensors tensors(infos.size());
-        std::vector<Tensors> steps(infos.size()); // what an accumulator gets, by the tensor that it makes
+    Tensors run_block(Graph const& body, program::TensorInfos const& infos, Tensors const& operands, Place place) {
+        GraphTensors tensors(infos.size());
+        base::IndexedVector<TensorId, Tensors> steps(
+            infos.size()); // what an accumulator gets, by the tensor that it makes
         for (place.step = 0; place.step < body.schedule.loop; ++place.step) {
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 auto const& tile = body.inputs[i].shape;
-                tensors[i] = load(operands[i], tile, tile_start(tile, body.schedule.inputs[i], body.schedule, place));
+                tensors[TensorId{static_cast<int>(i)}] =
+                    load(operands[i], tile, tile_start(tile, body.schedule.inputs[i], body.schedule, place));
             }
-            for_each_op(body, [&](Op const& op, std::size_t first) {
+            for_each_op(body, [&](Op const& op, TensorId first) {
                 if (is_accumulator(info(op.code)))
-                    steps[first].push_back(tensors[static_cast<std::size_t>(op.inputs[0])]);
+                    steps[first].push_back(tensors[op.inputs[0]]);
                 else if (!infos[first].is_after_loop)
                     place_outputs(run_op(body, op, tensors), first, tensors);
             });
         }
-        for_each_op(body, [&](Op const& op, std::size_t first) {
+        for_each_op(body, [&](Op const& op, TensorId first) {
             if (is_accumulator(info(op.code)))
                 tensors[first] = ops_.evaluate(info(op.code), op.attributes, addresses(steps[first]));
             else if (infos[first].is_after_loop)
@@ -138,14 +150,17 @@ private:
     /// Calls each(op, number of its first output).
     template <class Each>
     static void for_each_op(Graph const& graph, Each&& each) {
-        auto first = graph.inputs.size();
+        TensorId first{static_cast<int>(graph.inputs.size())};
         for (auto const& op : graph.ops) {
             each(op, first);
-            first += op.code == OpCode::graph ? graph.bodies[static_cast<std::size_t>(op.body)].outputs.size() : 1;
+            first.value += output_count(graph, op);
         }
     }
-    static void place_outputs(Tensors outputs, std::size_t first, Tensors& tensors) {
-        for (auto& out : outputs) tensors[first++] = std::move(out);
+    static void place_outputs(Tensors outputs, TensorId at, GraphTensors& tensors) {
+        for (auto& out : outputs) {
+            tensors[at] = std::move(out);
+            ++at.value;
+        }
     }
 
     PlainOps ops_;

@@ -10,10 +10,12 @@ namespace espalier::verify {
 using program::Access;
 using program::Graph;
 using program::Op;
+using program::OpId;
 using program::OpInfo;
 using program::Partition;
 using program::Schedule;
 using program::Shape;
+using program::TensorId;
 
 namespace {
 
@@ -60,24 +62,22 @@ public:
         plan_.tensors = infer(graph);
         plan_.regions.resize(plan_.tensors.size());
         plan_.ops.resize(graph.ops.size());
-        plan_.first_outputs.assign(graph.ops.size(), 0);
-        for (auto id = static_cast<int>(plan_.tensors.size()); id-- > 0;)
-            if (auto const maker = tensor(id).maker; maker >= 0)
-                plan_.first_outputs[static_cast<std::size_t>(maker)] = id;
+        plan_.first_outputs.resize(graph.ops.size());
+        for (auto const id : plan_.tensors.ids())
+            if (tensor(id).maker != program::no_op && tensor(id).output == 0)
+                plan_.first_outputs[tensor(id).maker] = id;
         for (std::size_t i = 0; i < outputs.size(); ++i) region(graph.outputs[i]).add(outputs[i]);
     }
     Plan run() {
-        for (auto i = plan_.ops.size(); i-- > 0;) plan_op(i);
+        for (auto const i : plan_.ops.ids() | std::views::reverse) plan_op(i);
         return std::move(plan_);
     }
 
 private:
-    [[nodiscard]] program::TensorInfo const& tensor(int id) const {
-        return plan_.tensors[static_cast<std::size_t>(id)];
-    }
-    [[nodiscard]] Region& region(int id) { return plan_.regions[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] program::TensorInfo const& tensor(TensorId id) const { return plan_.tensors[id]; }
+    [[nodiscard]] Region& region(TensorId id) { return plan_.regions[id]; }
 
-    void plan_op(std::size_t i) {
+    void plan_op(OpId i) {
         auto const& op = plan_.graph->ops[i];
         auto& plan = plan_.ops[i];
         widen(op, region(plan_.first_outputs[i]));
@@ -97,11 +97,9 @@ private:
         if (out.is_needed && info(op.code).field.access == Access::normalise)
             out = with_all(std::move(out), axis(op), shape(op, 0));
     }
-    [[nodiscard]] std::vector<Region> output_regions(std::size_t i) const {
-        auto const first = plan_.regions.begin() + plan_.first_outputs[i];
-        auto const& op = plan_.graph->ops[i];
-        auto const is_graph = op.code == program::OpCode::graph;
-        return {first, first + (is_graph ? static_cast<std::ptrdiff_t>(body_of(op).outputs.size()) : 1)};
+    [[nodiscard]] std::vector<Region> output_regions(OpId i) const {
+        auto const first = plan_.regions.begin() + plan_.first_outputs[i].value;
+        return {first, first + output_count(*plan_.graph, plan_.graph->ops[i])};
     }
     [[nodiscard]] Graph const& body_of(Op const& op) const {
         return plan_.graph->bodies[static_cast<std::size_t>(op.body)];
@@ -157,15 +155,15 @@ private:
         auto const& body = body_of(op);
         if (body.level == program::Level::block) return plan_kernel(body, outputs, plan);
         plan.body = std::make_unique<Plan>(make_plan(body, outputs));
-        for (std::size_t i = 0; i < op.inputs.size(); ++i) plan.operands.push_back(plan.body->regions[i]);
+        for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i)
+            plan.operands.push_back(plan.body->regions[TensorId{i}]);
     }
     static void plan_kernel(Graph const& body, std::vector<Region> const& outputs, OpPlan& plan) {
         auto const tiles = infer(body);
         std::vector<Region> local(outputs.size());
         for (std::size_t i = 0; i < outputs.size(); ++i)
             if (outputs[i].is_needed)
-                local[i] = local_region(outputs[i], tiles[static_cast<std::size_t>(body.outputs[i])].shape,
-                                        body.schedule, plan.hits);
+                local[i] = local_region(outputs[i], tiles[body.outputs[i]].shape, body.schedule, plan.hits);
         for (auto& hits : plan.hits) make_set(hits);
         for (auto& hits : plan.hits)
             if (hits.empty()) hits = {0}; // an axis of size 1
@@ -189,7 +187,7 @@ private:
         return local;
     }
     static Region operand_of_kernel(Graph const& body, std::size_t input, OpPlan const& plan) {
-        auto region = plan.body->regions[input];
+        auto region = plan.body->regions[TensorId{static_cast<int>(input)}];
         if (!region.is_needed) return region;
         auto const& tile = body.inputs[input].shape;
         for (int dim = 0; dim < tile.rank(); ++dim) {

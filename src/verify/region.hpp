@@ -40,10 +40,10 @@ struct OpPlan {
 /// What is needed of every tensor of a graph for the demanded elements of its outputs.
 struct Plan {
     program::Graph const* graph = nullptr;
-    std::vector<program::TensorInfo> tensors;
-    std::vector<Region> regions; ///< of tensors
-    std::vector<OpPlan> ops;
-    std::vector<int> first_outputs; ///< tensor ids, of ops
+    program::TensorInfos tensors;
+    base::IndexedVector<program::TensorId, Region> regions;
+    base::IndexedVector<program::OpId, OpPlan> ops;
+    base::IndexedVector<program::OpId, program::TensorId> first_outputs;
 };
 /// The backward pass. `outputs` may hold regions that are not needed.
 [[nodiscard]] Plan make_plan(program::Graph const& graph, std::vector<Region> const& outputs);

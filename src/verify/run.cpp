@@ -17,7 +17,7 @@ void for_each_run(Tape const& tape, std::int64_t const* starts, int dim, int ran
 
 template <class Each>
 void for_each_run(Tape const& tape, TapeStep const& step, Each&& each) {
-    auto const& slot = tape.slots[static_cast<std::size_t>(step.out)];
+    auto const& slot = tape.slots[step.out];
     auto const rank = slot.shape.rank();
     auto const* row = tape.rows.data() + step.row;
     for (std::int64_t b = 0; b < slot.batch; ++b, row += 1 + rank)
@@ -28,7 +28,7 @@ std::int64_t run_length(program::Shape const& shape) { return shape.rank() == 0 
 
 void generate(Tape const& tape, TapeStep const& step, std::uint64_t seed, Tiles& out) {
     auto const n = run_length(out.shape);
-    auto const tensor = static_cast<std::uint32_t>(step.source);
+    auto const tensor = static_cast<std::uint32_t>(step.input);
     auto *p = out.p.data(), *q = out.q.data();
     for_each_run(tape, step, [&](std::int64_t base, std::int64_t const* list) {
         for (std::int64_t i = 0; i < n; ++i)
@@ -41,7 +41,7 @@ void generate(Tape const& tape, TapeStep const& step, std::uint64_t seed, Tiles&
 
 void gather(Tape const& tape, TapeStep const& step, std::vector<std::uint32_t> const& from,
             std::vector<std::uint32_t>& to) {
-    auto const n = run_length(tape.slots[static_cast<std::size_t>(step.out)].shape);
+    auto const n = run_length(tape.slots[step.out].shape);
     auto* out = to.data();
     for_each_run(tape, step, [&](std::int64_t base, std::int64_t const* list) {
         auto const* const in = from.data() + base;
@@ -60,22 +60,23 @@ bool is_as_planned(Tiles const& tiles, Slot const& slot) {
     return tiles.shape == slot.shape && tiles.batch == slot.batch && tiles.has_q == slot.has_q;
 }
 
+using SlotValues = base::IndexedVector<SlotId, Tiles>;
+
 OpStatus run_step(Tape const& tape, TapeStep const& step, field::Model const& model, std::uint64_t seed,
-                  std::vector<Tiles>& values) {
-    auto& out = values[static_cast<std::size_t>(step.out)];
+                  SlotValues& values) {
+    auto& out = values[step.out];
     if (step.kind == TapeStep::Kind::op) {
-        std::array<Tiles const*, 4> operands{};
-        for (std::size_t i = 0; i < step.operands.size(); ++i)
-            operands[i] = &values[static_cast<std::size_t>(step.operands[i])];
-        return evaluate_op(step.code, step.attributes, model, std::span(operands).first(step.operands.size()),
-                           step.loop, out);
+        std::array<Tiles const*, program::max_inputs> operands{};
+        for (std::size_t i = 0; i < step.operands.size(); ++i) operands[i] = &values[step.operands[i]];
+        return evaluate_op(
+            {info(step.code), step.attributes, model, std::span(operands).first(step.operands.size()), step.loop}, out);
     }
-    out = empty_tiles(tape.slots[static_cast<std::size_t>(step.out)]);
+    out = empty_tiles(tape.slots[step.out]);
     if (step.kind == TapeStep::Kind::generate) {
         generate(tape, step, seed, out);
         return OpStatus::done;
     }
-    auto const& from = values[static_cast<std::size_t>(step.source)];
+    auto const& from = values[step.source];
     gather(tape, step, from.p, out.p);
     if (out.has_q) gather(tape, step, from.q, out.q);
     return OpStatus::done;
@@ -86,17 +87,16 @@ OpStatus run_step(Tape const& tape, TapeStep const& step, field::Model const& mo
 Evaluation run(Tape const& tape, Draw const& draw, base::StopToken stop) {
     if (tape.has_no_exponent) return {OpStatus::no_exponent, {}};
     auto const model = field::make_model(draw.seed, draw.roots, tape.has_q);
-    std::vector<Tiles> values(tape.slots.size());
+    SlotValues values(tape.slots.size());
     for (auto const& step : tape.steps) {
         stop.check();
         auto const status = run_step(tape, step, model, draw.seed, values);
         if (status != OpStatus::done) return {status, {}};
-        ESP_ASSERT(
-            is_as_planned(values[static_cast<std::size_t>(step.out)], tape.slots[static_cast<std::size_t>(step.out)]));
-        for (auto const id : step.ends_life_of) values[static_cast<std::size_t>(id)] = {};
+        ESP_ASSERT(is_as_planned(values[step.out], tape.slots[step.out]));
+        for (auto const id : step.ends_life_of) values[id] = {};
     }
     Evaluation out;
-    for (auto const id : tape.outputs) out.outputs.push_back(values[static_cast<std::size_t>(id)]);
+    for (auto const id : tape.outputs) out.outputs.push_back(values[id]);
     return out;
 }
 

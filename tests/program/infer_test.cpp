@@ -46,30 +46,30 @@ TEST(Infer, tells_shapes_makers_and_loop_sides) {
     auto const block = infer(fused_rmsnorm().bodies[0]);
 
     ASSERT_EQ(block.size(), 6u);
-    EXPECT_EQ(block[2], (TensorInfo{{2, 64}, false, 0, 0})); // the product of one step
-    EXPECT_EQ(block[3], (TensorInfo{{2, 64}, true, 1, 0}));
-    EXPECT_EQ(block[4], (TensorInfo{{2, 1}, true, 2, 0}));
-    EXPECT_EQ(infer(fused_rmsnorm())[2], (TensorInfo{{2, 6144}, false, 0, 0}));
+    EXPECT_EQ(block[TensorId{2}], (TensorInfo{{2, 64}, false, OpId{0}, 0})); // the product of one step
+    EXPECT_EQ(block[TensorId{3}], (TensorInfo{{2, 64}, true, OpId{1}, 0}));
+    EXPECT_EQ(block[TensorId{4}], (TensorInfo{{2, 1}, true, OpId{2}, 0}));
+    EXPECT_EQ(infer(fused_rmsnorm())[TensorId{2}], (TensorInfo{{2, 6144}, false, OpId{0}, 0}));
 }
 
 TEST(Infer, numbers_the_outputs_of_a_kernel) {
     auto const tensors = infer(split_attention());
 
-    EXPECT_EQ(tensors[3], (TensorInfo{{2, 8, 256}, false, 0, 0}));
-    EXPECT_EQ(tensors[4], (TensorInfo{{2, 8, 4}, false, 0, 1}));
-    EXPECT_EQ(tensors[7].shape, (Shape{2, 8, 64}));
+    EXPECT_EQ(tensors[TensorId{3}], (TensorInfo{{2, 8, 256}, false, OpId{0}, 0}));
+    EXPECT_EQ(tensors[TensorId{4}], (TensorInfo{{2, 8, 4}, false, OpId{0}, 1}));
+    EXPECT_EQ(tensors[TensorId{7}].shape, (Shape{2, 8, 64}));
 }
 
 TEST(Infer, both_operands_are_on_one_side_of_the_loop) {
     auto block = fused_rmsnorm().bodies[0];
-    block.ops[3].inputs = {3, 2};
+    block.ops[OpId{3}].inputs = {3, 2};
 
     EXPECT_THAT([&] { (void)infer(block); }, refuses("one operand is in the loop and one after it"));
 }
 
 TEST(Infer, an_accumulator_works_in_the_loop) {
     auto block = fused_rmsnorm().bodies[0];
-    block.ops[3] = op(OpCode::accumulate, {3});
+    block.ops[OpId{3}] = op(OpCode::accumulate, {3});
 
     EXPECT_THAT([&] { (void)infer(block); }, refuses("its operand is not in the loop"));
 }
@@ -85,7 +85,7 @@ TEST(Infer, a_block_puts_out_what_the_loop_has_finished) {
 
 TEST(Infer, ops_keep_to_their_level) {
     auto graph = build(source_of("lora"));
-    graph.ops[3].code = OpCode::accumulate;
+    graph.ops[OpId{3}].code = OpCode::accumulate;
 
     EXPECT_THAT([&] { (void)infer(graph); }, refuses("kernel op 3 (accumulate): not an op of this level"));
 }
@@ -96,11 +96,11 @@ TEST(Infer, bodies_are_checked_against_their_operands) {
     EXPECT_THAT([&] { (void)infer(graph); }, refuses("operand 0 has tiles [2, 64], its body says [2, 32]"));
 
     graph = fused_rmsnorm();
-    graph.ops[0].inputs = {0};
+    graph.ops[OpId{0}].inputs = {0};
     EXPECT_THAT([&] { (void)infer(graph); }, refuses("1 operands, but its body has 2"));
 
     graph = fused_rmsnorm();
-    graph.ops[0].body = 1;
+    graph.ops[OpId{0}].body = 1;
     EXPECT_THAT([&] { (void)infer(graph); }, refuses("it has no body"));
 }
 

@@ -29,7 +29,7 @@ TEST(Json, can_be_read_back) {
 TEST(Json, can_be_read_back_from_its_text) {
     auto graph = split_attention();
     std::swap(graph.bodies[0], graph.bodies[1]);
-    std::swap(graph.ops[0].body, graph.ops[3].body);
+    std::swap(graph.ops[OpId{0}].body, graph.ops[OpId{3}].body);
     graph.inputs[0].name = "a \"name\"\n";
 
     EXPECT_EQ(from_json(Json::parse(to_json(graph).dump())), graph);

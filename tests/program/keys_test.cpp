@@ -24,8 +24,8 @@ TEST(Keys, names_of_inputs_do_not_matter_but_their_positions_do) {
     auto const graph = build(source_of("gated_mlp"));
     auto renamed = graph, swapped = graph;
     renamed.inputs[0].name = "Hidden";
-    swapped.ops[0].inputs = {0, 2};
-    swapped.ops[2].inputs = {0, 1};
+    swapped.ops[OpId{0}].inputs = {0, 2};
+    swapped.ops[OpId{2}].inputs = {0, 1};
 
     EXPECT_EQ(canonical_key(graph), canonical_key(renamed));
     EXPECT_NE(canonical_key(graph), canonical_key(swapped));
@@ -35,9 +35,9 @@ TEST(Keys, names_of_inputs_do_not_matter_but_their_positions_do) {
 TEST(Keys, commutative_twins_are_one_program) {
     auto const graph = build(source_of("gated_mlp"));
     auto twin = graph;
-    std::ranges::reverse(twin.ops[3].inputs);
+    std::ranges::reverse(twin.ops[OpId{3}].inputs);
 
-    EXPECT_EQ(graph.ops[3].code, OpCode::mul);
+    EXPECT_EQ(graph.ops[OpId{3}].code, OpCode::mul);
     EXPECT_EQ(canonical_key(graph), canonical_key(twin));
     EXPECT_EQ(form_key(graph), form_key(twin));
 }
@@ -45,7 +45,7 @@ TEST(Keys, commutative_twins_are_one_program) {
 TEST(Keys, operands_of_a_division_keep_their_order) {
     auto const graph = fused_rmsnorm();
     auto other = graph;
-    std::ranges::reverse(other.bodies[0].ops[3].inputs);
+    std::ranges::reverse(other.bodies[0].ops[OpId{3}].inputs);
 
     EXPECT_NE(canonical_key(graph), canonical_key(other));
 }
@@ -64,11 +64,11 @@ TEST(Keys, the_order_of_a_kernels_operands_does_not_matter) {
     auto const graph = fused_rmsnorm();
     auto other = graph;
     auto& block = other.bodies[0];
-    other.ops[0].inputs = {1, 0};
+    other.ops[OpId{0}].inputs = {1, 0};
     std::swap(block.inputs[0], block.inputs[1]);
     std::swap(block.schedule.inputs[0], block.schedule.inputs[1]);
-    block.ops[0].inputs = {1, 0};
-    block.ops[2].inputs = {1};
+    block.ops[OpId{0}].inputs = {1, 0};
+    block.ops[OpId{2}].inputs = {1};
 
     EXPECT_EQ(canonical_key(graph), canonical_key(other));
     EXPECT_EQ(form_key(graph), form_key(other));
@@ -80,8 +80,8 @@ TEST(Keys, the_terms_of_a_product_of_concatenations_may_be_swapped) {
     graph.ops = {op(OpCode::concat_matmul, {0, 1, 2, 3})};
     graph.outputs = {4};
     auto swapped = graph, crossed = graph;
-    swapped.ops[0].inputs = {1, 0, 3, 2};
-    crossed.ops[0].inputs = {0, 1, 3, 2};
+    swapped.ops[OpId{0}].inputs = {1, 0, 3, 2};
+    crossed.ops[OpId{0}].inputs = {0, 1, 3, 2};
 
     EXPECT_EQ(canonical_key(graph), canonical_key(swapped));
     EXPECT_NE(canonical_key(graph), canonical_key(crossed));
@@ -111,7 +111,7 @@ TEST(Keys, the_form_keeps_what_is_one_kernel) {
     auto const graph = split_attention();
     auto other = graph;
     other.bodies.pop_back();
-    other.ops[3] = op(OpCode::div, {5, 6});
+    other.ops[OpId{3}] = op(OpCode::div, {5, 6});
 
     EXPECT_NE(form_key(graph), form_key(other));
 }
@@ -150,8 +150,8 @@ TEST(Keys, every_attribute_counts) {
     graph.ops = {op(OpCode::clamp, {0}, Attributes().with(AttributeName::low, 1))};
     graph.outputs = {1};
     auto high = graph, other = graph;
-    high.ops[0].attributes = Attributes().with(AttributeName::high, 1);
-    other.ops[0].attributes = Attributes().with(AttributeName::low, 2);
+    high.ops[OpId{0}].attributes = Attributes().with(AttributeName::high, 1);
+    other.ops[OpId{0}].attributes = Attributes().with(AttributeName::low, 2);
 
     EXPECT_NE(canonical_key(graph), canonical_key(high));
     EXPECT_NE(canonical_key(graph), canonical_key(other));

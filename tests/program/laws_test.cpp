@@ -54,7 +54,7 @@ TEST(Laws, another_op_is_another_program) {
         auto const graph = random_program(dice);
         auto other = graph;
         other.ops.push_back(op(OpCode::exp, {graph.outputs[0]}));
-        other.outputs[0] = static_cast<int>(infer(other).size()) - 1;
+        other.outputs[0] = TensorId{static_cast<int>(infer(other).size()) - 1};
 
         RC_ASSERT(canonical_key(graph) != canonical_key(other));
         RC_ASSERT(form_key(graph) != form_key(other));

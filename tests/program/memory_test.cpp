@@ -8,7 +8,7 @@ namespace {
 using namespace samples;
 
 /// One input tile of n elements and a loop.
-Graph block_of(std::int64_t n, std::int64_t loop, std::vector<Op> ops, std::vector<int> outputs) {
+Graph block_of(std::int64_t n, std::int64_t loop, std::vector<Op> ops, TensorIds outputs) {
     Graph block;
     block.level = Level::block;
     block.inputs = {{"", {n}}};

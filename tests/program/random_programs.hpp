@@ -19,7 +19,7 @@ inline void grow(Dice& dice, Graph& graph, std::size_t count) {
         auto const& row = op_table()[pick(dice, static_cast<std::size_t>(op_count) - 1)];
         Op next{row.code, {}, {}, -1};
         auto const tensors = graph.inputs.size() + graph.ops.size();
-        for (int i = 0; i < row.inputs; ++i) next.inputs.push_back(static_cast<int>(pick(dice, tensors)));
+        for (int i = 0; i < row.inputs; ++i) next.inputs.emplace_back(static_cast<int>(pick(dice, tensors)));
         if (!row.attributes.empty() && row.attributes[0] == AttributeName::axis && pick(dice, 2) == 0)
             next.attributes = Attributes::axis(static_cast<std::int64_t>(pick(dice, 4)) - 2);
         if (row.field.reduction.to_size) next.attributes = next.attributes.with(AttributeName::size, 2);
@@ -34,10 +34,10 @@ inline void grow(Dice& dice, Graph& graph, std::size_t count) {
 }
 
 /// A tensor that an accumulator can read.
-inline int in_loop(Dice& dice, Graph const& block) {
+inline TensorId in_loop(Dice& dice, Graph const& block) {
     auto const tensors = infer(block);
     for (;;)
-        if (auto const id = pick(dice, tensors.size()); !tensors[id].is_after_loop) return static_cast<int>(id);
+        if (TensorId const id{static_cast<int>(pick(dice, tensors.size()))}; !tensors[id].is_after_loop) return id;
 }
 
 /// A block graph that reads the given tensors.
@@ -56,8 +56,9 @@ inline Graph random_block(Dice& dice, std::vector<Shape> const& operands) {
     block.ops.push_back(op(OpCode::accumulate, {in_loop(dice, block)}));
     grow(dice, block, 4);
     auto const tensors = infer(block);
-    for (auto id = tensors.size() - 1; id >= block.inputs.size() && block.outputs.size() < 2; --id)
-        if (tensors[id].is_after_loop) block.outputs.push_back(static_cast<int>(id));
+    for (auto const id : tensors.ids() | std::views::reverse)
+        if (tensors[id].maker != no_op && tensors[id].is_after_loop && block.outputs.size() < 2)
+            block.outputs.push_back(id);
     return block;
 }
 
@@ -76,28 +77,28 @@ inline Graph random_program(Dice& dice) {
 /// The same program with its ops in another order.
 inline Graph shuffled(Dice& dice, Graph const& graph) {
     auto const tensors = infer(graph);
-    std::vector<int> new_ids(tensors.size(), -1);
-    int next = 0;
-    for (; next < static_cast<int>(graph.inputs.size()); ++next) new_ids[static_cast<std::size_t>(next)] = next;
+    base::IndexedVector<TensorId, TensorId> new_ids(tensors.size(), TensorId{-1});
+    TensorId next{0};
+    for (; next.value < static_cast<int>(graph.inputs.size()); ++next.value) new_ids[next] = next;
     auto out = graph;
     out.ops.clear();
     auto const is_ready = [&](Op const& op) {
-        return std::ranges::all_of(op.inputs, [&](int id) { return new_ids[static_cast<std::size_t>(id)] >= 0; });
+        return std::ranges::all_of(op.inputs, [&](TensorId id) { return new_ids[id] >= TensorId{0}; });
     };
-    std::vector<std::size_t> left(graph.ops.size());
-    std::iota(left.begin(), left.end(), 0u);
+    std::vector<OpId> left;
+    for (auto const id : graph.ops.ids()) left.push_back(id);
     while (!left.empty()) {
         auto const at = left.begin() + static_cast<std::ptrdiff_t>(pick(dice, left.size()));
         auto op = graph.ops[*at];
         if (!is_ready(op)) continue;
-        for (auto& id : op.inputs) id = new_ids[static_cast<std::size_t>(id)];
+        for (auto& id : op.inputs) id = new_ids[id];
         if (info(op.code).is_commutative && pick(dice, 2) == 0) std::ranges::reverse(op.inputs);
-        for (std::size_t t = 0; t < tensors.size(); ++t)
-            if (tensors[t].maker == static_cast<int>(*at)) new_ids[t] = next++;
+        for (auto const t : tensors.ids())
+            if (tensors[t].maker == *at) new_ids[t] = std::exchange(next, TensorId{next.value + 1});
         out.ops.push_back(std::move(op));
         left.erase(at);
     }
-    for (auto& id : out.outputs) id = new_ids[static_cast<std::size_t>(id)];
+    for (auto& id : out.outputs) id = new_ids[id];
     return out;
 }
 

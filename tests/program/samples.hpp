@@ -8,10 +8,10 @@
 /// Programs of several levels that a person can check by hand, and helpers to write them.
 namespace espalier::program::samples {
 
-inline Op op(OpCode code, std::vector<int> inputs, Attributes attributes = {}) {
+inline Op op(OpCode code, TensorIds inputs, Attributes attributes = {}) {
     return {code, std::move(attributes), std::move(inputs), -1};
 }
-inline Op graph_op(std::vector<int> inputs, int body = 0) { return {OpCode::graph, {}, std::move(inputs), body}; }
+inline Op graph_op(TensorIds inputs, int body = 0) { return {OpCode::graph, {}, std::move(inputs), body}; }
 
 inline Source source_of(std::string_view builtin) {
     auto const* found = find_builtin(builtin);

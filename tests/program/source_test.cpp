@@ -38,15 +38,15 @@ TEST(Source, becomes_a_graph_of_library_kernels) {
 
     EXPECT_EQ(graph.inputs, (std::vector<Input>{{"X", {2, 64}}, {"W", {64, 96}}}));
     EXPECT_EQ(graph.ops, std::vector{op(OpCode::matmul, {0, 1})});
-    EXPECT_EQ(graph.outputs, std::vector{2});
-    EXPECT_EQ(infer(graph)[2].shape, (Shape{2, 96}));
+    EXPECT_EQ(graph.outputs, (TensorIds{2}));
+    EXPECT_EQ(infer(graph)[TensorId{2}].shape, (Shape{2, 96}));
 }
 
 TEST(Source, sizes_need_not_be_powers_of_two) {
     auto source = product();
     source.dims = {{"B", 3}, {"K", 5120}, {"N", 77}};
 
-    EXPECT_EQ(infer(build(source))[2].shape, (Shape{3, 77}));
+    EXPECT_EQ(infer(build(source))[TensorId{2}].shape, (Shape{3, 77}));
 }
 
 TEST(Source, shapes_that_do_not_fit_are_shown_with_names_and_sizes) {
@@ -132,7 +132,7 @@ TEST(Source, eight_symbols_are_enough) {
     EXPECT_TRUE(check(source).empty());
 
     source.dims.push_back({"U", 1});
-    EXPECT_TRUE(check(source).empty()) << "a dimension of size 1 is no symbol";
+    EXPECT_TRUE(check(source).empty()) << "a dimension of size 1 is not a symbol";
 
     source.dims.push_back({"V", 5});
     EXPECT_THAT(only_problem(source).message, HasSubstr("at most 8 of size over 1"));
@@ -228,8 +228,8 @@ TEST(Source, other_names_of_ops_are_known) {
 
     auto const graph = build(source);
 
-    EXPECT_EQ(graph.ops[0].code, OpCode::rms_norm);
-    EXPECT_EQ(graph.ops[1].code, OpCode::layer_norm);
+    EXPECT_EQ(graph.ops[OpId{0}].code, OpCode::rms_norm);
+    EXPECT_EQ(graph.ops[OpId{1}].code, OpCode::layer_norm);
 }
 
 TEST(Source, a_softmax_is_three_ops) {
@@ -259,7 +259,7 @@ TEST(Symbols, give_the_shapes_of_all_tensors) {
     auto const shapes = symbolic_shapes(product());
 
     auto const b = Word::symbol(0), k = Word::symbol(1), n = Word::symbol(2);
-    EXPECT_EQ(shapes, (std::vector<SymbolicShape>{{b, k}, {k, n}, {b, n}}));
+    EXPECT_EQ(shapes, (SymbolicShapes{{b, k}, {k, n}, {b, n}}));
 }
 
 TEST(Symbols, the_size_left_by_a_partial_sum_is_one) {
@@ -280,10 +280,10 @@ TEST(Symbols, agree_with_the_numbers_in_all_builtins) {
         auto const numeric = infer(build(source));
 
         ASSERT_EQ(symbolic.size(), numeric.size()) << builtin.name;
-        for (std::size_t t = 0; t < numeric.size(); ++t) {
+        for (auto const t : numeric.ids()) {
             Shape shape;
             for (auto const& word : symbolic[t]) shape.push(word.value(sizes));
-            EXPECT_EQ(shape, numeric[t].shape) << builtin.name << " tensor " << t;
+            EXPECT_EQ(shape, numeric[t].shape) << builtin.name << " tensor " << t.value;
         }
     }
 }

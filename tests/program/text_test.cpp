@@ -89,7 +89,7 @@ TEST(Text, may_be_written_freely) {
 
     EXPECT_EQ(graph.dtype, DType::f32);
     EXPECT_EQ(graph.ops, (std::vector{op(OpCode::exp, {0}), op(OpCode::mul, {1, 0})}));
-    EXPECT_EQ(graph.outputs, (std::vector{2, 1}));
+    EXPECT_EQ(graph.outputs, (TensorIds{2, 1}));
 }
 
 TEST(TextErrors, show_line_column_and_place) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace samples;
 
-Graph block_with(std::vector<Op> ops, std::vector<int> outputs) {
+Graph block_with(std::vector<Op> ops, TensorIds outputs) {
     Graph block;
     block.level = Level::block;
     block.inputs = {{"", {4, 8}}, {"", {4, 1}}};
@@ -25,7 +25,7 @@ TEST(ThreadGraphs, the_end_of_the_gated_mlp_is_one) {
     auto const& thread = block.bodies[0];
     EXPECT_EQ(thread.level, Level::thread);
     EXPECT_EQ(thread.ops, (std::vector{op(OpCode::silu, {0}), op(OpCode::mul, {2, 1})}));
-    EXPECT_EQ(thread.outputs, std::vector{3});
+    EXPECT_EQ(thread.outputs, (TensorIds{3}));
     EXPECT_EQ(thread.inputs, (std::vector<Input>{{"", {8, 64}}, {"", {8, 64}}}));
 }
 

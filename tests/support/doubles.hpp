@@ -42,17 +42,18 @@ public:
 private:
     [[nodiscard]] Tensors outputs() const {
         Tensors out;
-        for (auto const id : graph_.outputs) out.push_back(tensors_[static_cast<std::size_t>(id)]);
+        for (auto const id : graph_.outputs) out.push_back(tensors_[id]);
         return out;
     }
     [[nodiscard]] Operands operands(Op const& op) const {
         Operands out;
-        for (auto const id : op.inputs) out.push_back(&tensors_[static_cast<std::size_t>(id)]);
+        for (auto const id : op.inputs) out.push_back(&tensors_[id]);
         return out;
     }
     void run_ops(bool after_loop) {
-        for (std::size_t i = graph_.inputs.size(); i < infos_.size(); ++i) {
-            auto const& op = graph_.ops[static_cast<std::size_t>(infos_[i].maker)];
+        for (auto const i : infos_.ids()) {
+            if (infos_[i].maker == program::no_op) continue;
+            auto const& op = graph_.ops[infos_[i].maker];
             auto const& shape = infos_[i].shape;
             if (infos_[i].is_after_loop != after_loop) continue;
             if (op.code == Code::graph)
@@ -85,8 +86,9 @@ private:
         for (block.step = 0; block.step < graph_.schedule.loop; ++block.step) {
             for (std::size_t i = 0; i < in.size(); ++i) load(i, block, *in[i]);
             run_ops(false);
-            for (std::size_t i = in.size(); i < infos_.size(); ++i) {
-                auto const& op = graph_.ops[static_cast<std::size_t>(infos_[i].maker)];
+            for (auto const i : infos_.ids()) {
+                if (infos_[i].maker == program::no_op) continue;
+                auto const& op = graph_.ops[infos_[i].maker];
                 if (!is_accumulator(info(op.code))) continue;
                 auto const& value = *operands(op)[0];
                 add_up(op, value, sums_.try_emplace(i, value.shape).first->second);
@@ -96,15 +98,15 @@ private:
         return outputs();
     }
     void load(std::size_t i, Block const& block, Tensor const& whole) {
-        auto& tile = tensors_[i] = Tensor(graph_.inputs[i].shape);
+        auto& tile = tensors_[program::TensorId{static_cast<int>(i)}] = Tensor(graph_.inputs[i].shape);
         auto const& map = graph_.schedule.inputs[i];
         for_each_index(tile.shape, [&](Index const& at) { tile[at] = whole[block.outside(at, tile.shape, map)]; });
     }
 
     Graph const& graph_;
-    std::vector<TensorInfo> infos_;
-    Tensors tensors_;
-    std::map<std::size_t, Tensor> sums_; ///< by the tensor of the accumulator
+    program::TensorInfos infos_;
+    base::IndexedVector<program::TensorId, Tensor> tensors_;
+    std::map<program::TensorId, Tensor> sums_; ///< by the tensor of the accumulator
 };
 
 /// Where the first is defined, so is the second, and they are equal but for rounding.

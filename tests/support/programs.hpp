@@ -15,6 +15,13 @@ using program::OpCode;
 using program::Schedule;
 using program::Shape;
 
+/// Numbers as ids.
+inline program::TensorIds ids(std::vector<int> const& numbers) {
+    program::TensorIds out;
+    for (auto const number : numbers) out.emplace_back(number);
+    return out;
+}
+
 /// Writes a graph: every call adds an input or an op and returns the number of its (first) tensor. Inputs come first.
 class GraphBuilder {
 public:
@@ -29,21 +36,21 @@ public:
         graph_.inputs.push_back({std::move(name), shape});
         return tensors_++;
     }
-    int op(OpCode code, std::vector<int> operands, Attributes attributes = {}) {
-        graph_.ops.push_back({code, std::move(attributes), std::move(operands), -1});
+    int op(OpCode code, std::vector<int> const& operands, Attributes attributes = {}) {
+        graph_.ops.push_back({code, std::move(attributes), ids(operands), -1});
         return tensors_++;
     }
     /// A graph of the next level.
-    int graph(Graph body, std::vector<int> operands) {
+    int graph(Graph body, std::vector<int> const& operands) {
         auto const first = tensors_;
         tensors_ += static_cast<int>(body.outputs.size());
-        graph_.ops.push_back({OpCode::graph, {}, std::move(operands), static_cast<int>(graph_.bodies.size())});
+        graph_.ops.push_back({OpCode::graph, {}, ids(operands), static_cast<int>(graph_.bodies.size())});
         graph_.bodies.push_back(std::move(body));
         return first;
     }
-    [[nodiscard]] Graph build(std::vector<int> outputs) const {
+    [[nodiscard]] Graph build(std::vector<int> const& outputs) const {
         auto out = graph_;
-        out.outputs = std::move(outputs);
+        out.outputs = ids(outputs);
         return out;
     }
     [[nodiscard]] Graph const& so_far() const { return graph_; }

@@ -27,8 +27,8 @@ public:
         for (int id = 0; id < builder.tensors(); ++id) out.push_back(id);
         return out;
     }
-    static Shape const& shape_of(std::vector<program::TensorInfo> const& known, int id) {
-        return known[static_cast<std::size_t>(id)].shape;
+    static Shape const& shape_of(program::TensorInfos const& known, int id) {
+        return known[program::TensorId{id}].shape;
     }
 
     enum class Kind { any, pointwise, accumulator };

@@ -49,7 +49,7 @@ private:
         for (auto id = builder.tensors() - 1; id >= 0 && out.size() < 2; --id) {
             bool is_read = id < static_cast<int>(builder.so_far().inputs.size());
             for (auto const& op : builder.so_far().ops)
-                for (auto const input : op.inputs) is_read = is_read || input == id;
+                for (auto const input : op.inputs) is_read = is_read || input.value == id;
             if (!is_read) out.push_back(id);
         }
         return out.empty() ? std::vector{builder.tensors() - 1} : out;
@@ -108,7 +108,7 @@ private:
         auto const known = infer(block.so_far());
         std::vector<int> out;
         for (int id = 0; id < block.tensors(); ++id)
-            if (known[static_cast<std::size_t>(id)].is_after_loop == (side == Side::after_loop)) out.push_back(id);
+            if (known[program::TensorId{id}].is_after_loop == (side == Side::after_loop)) out.push_back(id);
         return out;
     }
     void add_threads(GraphBuilder& block, std::vector<int> const& from) {
@@ -126,14 +126,14 @@ private:
         auto const known = infer(block.so_far());
         std::vector<int> out;
         for (auto const id : unread(block)) {
-            auto const& tensor = known[static_cast<std::size_t>(id)];
+            auto const& tensor = known[program::TensorId{id}];
             auto const is_ready = tensor.is_after_loop || block.so_far().schedule.loop == 1;
-            if (tensor.maker >= 0 && is_ready) out.push_back(id);
+            if (tensor.maker != program::no_op && is_ready) out.push_back(id);
         }
         return out;
     }
     Graph with_output_map(Graph block) {
-        auto const rank = infer(block)[static_cast<std::size_t>(block.outputs[0])].shape.rank();
+        auto const rank = infer(block)[block.outputs[0]].shape.rank();
         for (std::size_t a = 0; a < 3; ++a)
             if (block.schedule.grid[a] > 1 || chance(20)) block.schedule.output[a] = static_cast<int>(below(rank));
         return block;

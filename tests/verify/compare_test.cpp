@@ -245,7 +245,7 @@ TEST(Compare, every_output_is_compared_and_counted) {
 TEST(Compare, outputs_of_other_shapes_are_different_whatever_they_hold) {
     program::Graph const rows{.inputs = {{"a", {4, 6}}}, .ops = {{program::OpCode::sum, {}, {0}}}, .outputs = {1}};
     program::Graph whole = rows;
-    whole.ops[0].code = program::OpCode::relu;
+    whole.ops[program::OpId{0}].code = program::OpCode::relu;
 
     auto const found = compare(rows, whole, {});
 

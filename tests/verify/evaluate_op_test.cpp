@@ -34,8 +34,8 @@ Result evaluate(OpCode code, std::vector<Tiles> const& operands, Attributes cons
     std::vector<Tiles const*> pointers;
     for (auto const& one : operands) pointers.push_back(&one);
     Result result{};
-    result.status =
-        evaluate_op(code, attributes, field::make_model(1, field::Roots::power, true), pointers, loop, result.out);
+    auto const model = field::make_model(1, field::Roots::power, true);
+    result.status = evaluate_op({info(code), attributes, model, pointers, loop}, result.out);
     return result;
 }
 

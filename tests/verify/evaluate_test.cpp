@@ -66,7 +66,7 @@ TEST(Evaluate, exponentials_and_roots_are_seen_at_every_level) {
         ASSERT_EQ(has_root(program), has_sqrt) << program::to_text(program);
         auto kernels = program;
         kernels.bodies.clear();
-        std::erase_if(kernels.ops, [](auto const& op) { return op.code == program::OpCode::graph; });
+        kernels.ops.erase_if([](auto const& op) { return op.code == program::OpCode::graph; });
         in_bodies_only += (has_exp && !has_exponential(kernels)) || (has_sqrt && !has_root(kernels)) ? 1 : 0;
     }
     EXPECT_GT(in_bodies_only, 50);
@@ -118,7 +118,7 @@ TEST(Evaluate, a_few_columns_need_little) {
 
     std::int64_t generated = 0;
     for (auto const& step : tape.steps)
-        if (step.kind == TapeStep::Kind::generate) generated += tape.slots[static_cast<std::size_t>(step.out)].size();
+        if (step.kind == TapeStep::Kind::generate) generated += tape.slots[step.out].size();
     EXPECT_EQ(generated, 2 * 64 + 64 * 2 * 2); // X, and columns 3 and 4 (40 mod 12) of two blocks of W
 }
 

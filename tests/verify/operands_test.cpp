@@ -21,7 +21,8 @@ OpStatus evaluate(OpCode code, std::vector<Tiles> const& operands, program::Attr
     std::vector<Tiles const*> pointers;
     for (auto const& one : operands) pointers.push_back(&one);
     Tiles out;
-    return evaluate_op(code, attributes, field::make_model(1, field::Roots::power, false), pointers, loop, out);
+    auto const model = field::make_model(1, field::Roots::power, false);
+    return evaluate_op({info(code), attributes, model, pointers, loop}, out);
 }
 
 TEST(Operands, that_fit_are_taken) {

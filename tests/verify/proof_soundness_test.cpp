@@ -43,12 +43,14 @@ Op random_op(Rng& rng, int tensors) {
     return {pick(rng, binary), {}, {operand(), operand()}};
 }
 
-std::vector<int> count_up(std::size_t count) {
-    std::vector<int> out(count);
-    std::iota(out.begin(), out.end(), 0);
+TensorIds count_up(std::size_t count) {
+    TensorIds out;
+    while (out.size() < count) out.emplace_back(static_cast<int>(out.size()));
     return out;
 }
 int tensor_count(Graph const& graph) { return static_cast<int>(graph.inputs.size() + graph.ops.size()); }
+TensorId newest(Graph const& graph) { return TensorId{tensor_count(graph) - 1}; }
+using Renamed = base::IndexedVector<TensorId, TensorId>; ///< where each tensor of another graph is
 
 Graph random_program(Rng& rng) {
     std::vector<std::int64_t> const sizes{2, 3, 4, 6};
@@ -82,24 +84,24 @@ Graph as_block(Rng& rng, Graph const& graph, std::vector<Shape> const& operands)
     Graph block{.level = Level::block, .schedule = random_schedule(rng, operands.size())};
     for (std::size_t i = 0; i < operands.size(); ++i)
         block.inputs.push_back({"", tile_shape(operands[i], block.schedule.inputs[i], block.schedule)});
-    auto now = count_up(operands.size()); // where each tensor of `graph` is
-    std::vector<bool> is_after(operands.size(), false);
-    auto const end_loop = [&](int& tensor) {
-        if (is_after[static_cast<std::size_t>(tensor)]) return;
+    Renamed now(count_up(operands.size()));
+    base::IndexedVector<TensorId, bool> is_after(operands.size());
+    auto const end_loop = [&](TensorId& tensor) {
+        if (is_after[tensor]) return;
         block.ops.push_back({happens(rng, 0.7) ? Code::accumulate : pick(rng, loop_ends), random_axis(rng), {tensor}});
         is_after.push_back(true);
-        tensor = tensor_count(block) - 1;
+        tensor = newest(block);
     };
     for (auto op : graph.ops) {
         bool any_after = happens(rng, 0.2);
         for (auto& id : op.inputs) {
-            id = now[static_cast<std::size_t>(id)];
-            any_after = any_after || is_after[static_cast<std::size_t>(id)];
+            id = now[id];
+            any_after = any_after || is_after[id];
         }
         if (any_after) std::ranges::for_each(op.inputs, end_loop);
         block.ops.push_back(op);
         is_after.push_back(any_after);
-        now.push_back(tensor_count(block) - 1);
+        now.push_back(newest(block));
     }
     end_loop(now.back());
     block.outputs = {now.back()};
@@ -110,23 +112,23 @@ Graph as_block(Rng& rng, Graph const& graph, std::vector<Shape> const& operands)
 template <class Emit>
 Graph rebuild(Graph const& graph, Emit&& emit) {
     Graph out{.inputs = graph.inputs};
-    auto now = count_up(graph.inputs.size());
+    Renamed now(count_up(graph.inputs.size()));
     for (auto op : graph.ops) {
-        for (auto& id : op.inputs) id = now[static_cast<std::size_t>(id)];
+        for (auto& id : op.inputs) id = now[id];
         emit(out, op);
-        now.push_back(tensor_count(out) - 1);
+        now.push_back(newest(out));
     }
     out.outputs = {now.back()};
     return out;
 }
-int emit(Graph& out, Op op) {
+TensorId emit(Graph& out, Op op) {
     out.ops.push_back(std::move(op));
-    return tensor_count(out) - 1;
+    return newest(out);
 }
 
-Op const* maker_of(Graph const& graph, int tensor) {
-    auto const at = tensor - static_cast<int>(graph.inputs.size());
-    return at < 0 ? nullptr : &graph.ops[static_cast<std::size_t>(at)];
+Op const* maker_of(Graph const& graph, TensorId tensor) {
+    auto const at = tensor.value - static_cast<int>(graph.inputs.size());
+    return at < 0 ? nullptr : &graph.ops[program::OpId{at}];
 }
 /// By a law that holds only where both sides are defined, if one fits.
 bool emit_bent(Graph& out, Op const& op) {
@@ -135,7 +137,7 @@ bool emit_bent(Graph& out, Op const& op) {
         return maker && maker->code == code;
     };
     auto const under = [&](std::size_t i) { return maker_of(out, op.inputs[i])->inputs; };
-    auto const root = [&](int of) { return emit(out, {Code::sqrt, {}, {of}}); };
+    auto const root = [&](TensorId of) { return emit(out, {Code::sqrt, {}, {of}}); };
     if (op.code == Code::sqrt && is(0, mul)) {
         auto const factors = under(0);
         auto const left = root(factors[0]);
@@ -177,17 +179,17 @@ void emit_rewritten(Graph& out, Op const& op) {
         emit(out, op);
 }
 /// All of `ops`, on some tensors, as one graph-defined kernel.
-void emit_as_kernel(Rng& rng, Graph& out, Graph const& ops, std::vector<int> const& operands) {
+void emit_as_kernel(Rng& rng, Graph& out, Graph const& ops, TensorIds const& operands) {
     auto const infos = infer(out);
     std::vector<Shape> shapes;
-    for (auto const id : operands) shapes.push_back(infos[static_cast<std::size_t>(id)].shape);
+    for (auto const id : operands) shapes.push_back(infos[id].shape);
     emit(out, {graph, {}, operands, static_cast<int>(out.bodies.size())});
     out.bodies.push_back(as_block(rng, ops, shapes));
 }
 Graph with_kernels(Rng& rng, Graph const& from) {
     return rebuild(from, [&](Graph& out, Op const& op) {
         Graph one{.ops = {op}};
-        one.ops[0].inputs = count_up(op.inputs.size());
+        one.ops.back().inputs = count_up(op.inputs.size());
         happens(rng, 0.6) ? emit_as_kernel(rng, out, one, op.inputs) : static_cast<void>(emit(out, op));
     });
 }

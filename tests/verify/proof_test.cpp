@@ -1,5 +1,7 @@
 #include "espalier/verify/proof.hpp"
 
+#include "support/programs.hpp"
+
 #include <gtest/gtest.h>
 
 namespace espalier::verify {
@@ -22,21 +24,21 @@ public:
             graph_.inputs.push_back({"", tile_shape(operands[i], schedule.inputs[i], schedule)});
         graph_.schedule = std::move(schedule);
     }
-    int op(Code code, std::vector<int> inputs, Attributes attributes = {}) {
-        graph_.ops.push_back({code, std::move(attributes), std::move(inputs)});
+    int op(Code code, std::vector<int> const& inputs, Attributes attributes = {}) {
+        graph_.ops.push_back({code, std::move(attributes), programs::ids(inputs)});
         return next_++ + static_cast<int>(graph_.inputs.size());
     }
     /// The first of its outputs; the others follow.
-    int kernel(std::vector<int> inputs, Graph body) {
+    int kernel(std::vector<int> const& inputs, Graph body) {
         auto const outputs = static_cast<int>(body.outputs.size());
-        auto const first = op(graph, std::move(inputs));
+        auto const first = op(graph, inputs);
         next_ += outputs - 1;
         graph_.ops.back().body = static_cast<int>(graph_.bodies.size());
         graph_.bodies.push_back(std::move(body));
         return first;
     }
-    Graph build(std::vector<int> outputs) {
-        graph_.outputs = std::move(outputs);
+    Graph build(std::vector<int> const& outputs) {
+        graph_.outputs = programs::ids(outputs);
         static_cast<void>(infer(graph_)); // throws if it is not legal
         return graph_;
     }
@@ -317,7 +319,7 @@ TEST(Proof, partial_sums_that_do_not_stand_split_major_are_not_summed_by_split) 
 
 TEST(Proof, thread_graphs_are_looked_into) {
     std::vector<Shape> const inputs{{4, 6}, {4, 1}};
-    auto const tiled = [&](std::vector<int> const& operands) {
+    auto const tiled = [&](program::TensorIds const& operands) {
         Graph thread{.level = Level::thread, .inputs = {{"", {4, 3}}, {"", {4, 1}}}};
         thread.ops = {{relu, {}, {0}}, {div, {}, operands}};
         thread.outputs = {2, 3};

@@ -44,7 +44,7 @@ doubles::Tensors tensors_of(Graph const& program, real::Inputs const& inputs) {
 std::vector<real::Box> everything(Graph const& program) {
     auto const infos = infer(program);
     std::vector<real::Box> out;
-    for (auto const id : program.outputs) out.push_back(real::whole(infos[static_cast<std::size_t>(id)].shape));
+    for (auto const id : program.outputs) out.push_back(real::whole(infos[id].shape));
     return out;
 }
 
@@ -163,7 +163,7 @@ TEST(RealReference, looks_at_every_output) {
     auto reference = of({{relu, {}, {0}}, {silu, {}, {1}}});
     reference.outputs = {3, 4};
     auto candidate = reference;
-    candidate.ops[1].code = gelu;
+    candidate.ops[program::OpId{1}].code = gelu;
 
     EXPECT_THAT(refute(reference, reference), IsEmpty());
     EXPECT_THAT(refute(reference, candidate), HasSubstr("output 1"));

@@ -4,10 +4,9 @@
 #include "espalier/program/graph.hpp"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-/// What a program costs on a machine, from its shapes alone: launch + max(memory, compute, shared memory) a kernel.
+/// What a program costs on a machine, from its shapes alone: launch + max(memory, compute, shared memory) per kernel.
 ///
 /// A library kernel reads its operands and writes its results once and uses the whole machine. A graph-defined kernel
 /// of B blocks on P multiprocessors, R of them resident on each:
@@ -33,7 +32,7 @@ struct KernelCost {
     double occupancy = 1;    ///< threads that are resident / threads that a multiprocessor holds
     std::int64_t blocks = 0; ///< 0: a library kernel
     std::int64_t waves = 1;
-    std::int64_t shared_bytes = 0; ///< a block
+    std::int64_t shared_bytes = 0; ///< per block
     bool fits = true;              ///< false: no multiprocessor can hold a block; the rest is then as if one could
 
     bool operator==(KernelCost const&) const = default;
@@ -50,9 +49,8 @@ struct ProgramCost {
 /// Of a kernel graph. Throws InputError if the graph is not well formed.
 [[nodiscard]] ProgramCost estimate(program::Graph const& graph, config::HardwareConfig const& hardware);
 /// Of one of its ops; `tensors` is infer(graph).
-[[nodiscard]] KernelCost estimate_kernel(program::Graph const& graph, std::size_t op,
-                                         std::span<program::TensorInfo const> tensors,
-                                         config::HardwareConfig const& hardware);
+[[nodiscard]] KernelCost estimate_kernel(program::Graph const& graph, program::OpId op,
+                                         program::TensorInfos const& tensors, config::HardwareConfig const& hardware);
 
 /// Every used input read once and every output written once: no program with these does less.
 [[nodiscard]] double compulsory_bytes(program::Graph const& graph);

@@ -43,8 +43,8 @@ struct Origin {
 ///     size * (product of atoms) * exp(expression) * sqrt(expression) / expression,
 ///
 /// each part of which may be missing. An atom is an input, a constant, or a function that has no laws.
-/// Everything is memoised: what was built or asked before takes a few ns. One a thread; not thread safe. It only grows;
-/// see memory_bytes().
+/// Everything is memoised: what was built or asked before takes a few ns. One per thread; not thread safe. It only
+/// grows; see memory_bytes().
 class Expressions final : public program::ExpressionBuilder {
 public:
     using Pattern = expr::Pattern;

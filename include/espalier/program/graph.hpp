@@ -1,6 +1,7 @@
 #pragma once
 
 #include "espalier/program/dtype.hpp"
+#include "espalier/program/ids.hpp"
 #include "espalier/program/op.hpp"
 
 #include <array>
@@ -21,7 +22,7 @@ struct Partition {
 /// How a graph-defined kernel runs.
 struct Schedule {
     std::array<std::int64_t, 3> grid{1, 1, 1};
-    std::int64_t threads = 128; ///< a block
+    std::int64_t threads = 128; ///< per block
     std::int64_t loop = 1;      ///< range of the for-loop
     std::vector<Partition> inputs;
     std::array<int, 3> output{-1, -1, -1}; ///< omap, of all outputs: the dimension along which axis x, y, z joins tiles
@@ -39,8 +40,8 @@ struct Input {
 struct Op {
     OpCode code{};
     Attributes attributes;
-    std::vector<int> inputs; ///< tensor ids
-    int body = -1;           ///< of a graph op: which of the graph's bodies
+    TensorIds inputs;
+    int body = -1; ///< of a graph op: which of the graph's bodies
 
     bool operator==(Op const&) const = default;
 };
@@ -53,9 +54,9 @@ struct Op {
 struct Graph {
     Level level = Level::kernel;
     DType dtype = DType::f16;
-    std::vector<Input> inputs; ///< block and thread level: shapes of the tiles, without names
-    std::vector<Op> ops;       ///< each after its operands
-    std::vector<int> outputs;
+    std::vector<Input> inputs;         ///< block and thread level: shapes of the tiles, without names
+    base::IndexedVector<OpId, Op> ops; ///< each after its operands
+    TensorIds outputs;
     Schedule schedule; ///< of a block graph
     std::vector<Graph> bodies;
 
@@ -66,15 +67,19 @@ struct Graph {
 struct TensorInfo {
     Shape shape;
     bool is_after_loop = false; ///< block level
-    int maker = -1;             ///< op, -1 for an input
+    OpId maker = no_op;         ///< none: an input
     int output = 0;             ///< which output of it
 
     bool operator==(TensorInfo const&) const = default;
 };
 
+using TensorInfos = base::IndexedVector<TensorId, TensorInfo>;
+
 /// Shapes and loop sides of all tensors. Throws InputError that names the op and what is wrong with it; a block graph
 /// is checked with its schedule against the shapes of the operands of its op.
-[[nodiscard]] std::vector<TensorInfo> infer(Graph const& graph);
+[[nodiscard]] TensorInfos infer(Graph const& graph);
+/// How many tensors an op of the graph makes.
+[[nodiscard]] int output_count(Graph const& graph, Op const& op);
 /// Tile of an operand: its shape divided by grid and loop. Throws InputError if something does not divide.
 [[nodiscard]] Shape tile_shape(Shape const& whole, Partition const& partition, Schedule const& schedule);
 /// Shape in device memory of a block's output tile. Throws InputError if a grid axis is not mapped.

@@ -62,7 +62,7 @@ struct Read {
     std::size_t source = 0; ///< an operand of the op; after those, what earlier nests made
     Shape shape;            ///< of the source
     Dims<Position> index;   ///< in each dimension of it
-    Position step;          ///< an accumulator: which tile of its operand, one a step of the for-loop
+    Position step;          ///< an accumulator: which tile of its operand, one per step of the for-loop
     Outside outside = Outside::never;
 };
 
@@ -106,7 +106,7 @@ struct Meaning {
 /// Of an op of the table (not a graph) on operands that fit. An accumulator reduces over `loop_range` tiles.
 [[nodiscard]] Meaning meaning_of(OpInfo const& row, RuleInput<std::int64_t> const& in);
 
-/// What an op computes, counted by its meaning. Epilogues, once a result, are left out.
+/// What an op computes, counted by its meaning. Epilogues, once per result, are left out.
 struct OpCount {
     double flops = 0;     ///< of arithmetic; a zero from outside costs nothing
     double fused = 0;     ///< of those, products that are one instruction with the sum they go into

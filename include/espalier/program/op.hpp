@@ -55,6 +55,7 @@ struct RuleInput {
     Attributes const& attributes;
     D size{};       ///< attribute `size`, in the kind of sizes at hand
     D loop_range{}; ///< of the for-loop around, for accumulators
+    int output = 0; ///< which output of the op is asked for; most have one
 };
 /// The shape of the output, or nothing if the operands do not fit.
 template <class D>

@@ -21,7 +21,7 @@ struct SourceInput {
     bool operator==(SourceInput const&) const = default;
 };
 struct SourceOp {
-    std::vector<std::string> out; ///< one name an output
+    std::vector<std::string> out; ///< one name per output
     std::string op;
     std::vector<std::string> in;
     Attributes attributes;
@@ -56,15 +56,16 @@ struct SourceProblem {
 [[nodiscard]] Graph build(Source const& source);
 
 /// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes come after the names. A size of
-/// 1 is no symbol, whether it has a name or not.
+/// 1 is not a symbol, whether it has a name or not.
 struct Symbols {
     std::vector<std::string> names;
     std::vector<std::int64_t> sizes;
 };
 [[nodiscard]] Symbols symbols_of(Source const& source);
+using SymbolicShapes = base::IndexedVector<TensorId, SymbolicShape>;
 /// Shapes of all tensors of build(source), in symbols. Throws InputError with all problems; one of them is that the
 /// program holds only by an accident of sizes (two names of equal size used as one dimension).
-[[nodiscard]] std::vector<SymbolicShape> symbolic_shapes(Source const& source);
+[[nodiscard]] SymbolicShapes symbolic_shapes(Source const& source);
 
 /// One key of a built-in program, in the order of its sizes.
 struct BuiltinKey {

@@ -5,6 +5,6 @@
 namespace espalier::program {
 
 /// Which op of the source each op of build(source) comes from: a softmax becomes several.
-[[nodiscard]] std::vector<std::size_t> source_ops(Source const& source);
+[[nodiscard]] base::IndexedVector<OpId, std::size_t> source_ops(Source const& source);
 
 } // namespace espalier::program

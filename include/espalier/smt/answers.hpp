@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::optional<Answer> find(std::string const& about) const;
     /// The question will be asked; until then anybody may answer it.
     void announce(Question question);
-    /// Nothing if the wall clock, an interrupt or the memory ended the query: that is no answer, and is not kept.
+    /// Nothing if the wall clock, an interrupt or the memory ended the query: that is not an answer, and is not kept.
     /// Throws what Context::check throws; threads that wait for this answer get nothing then. Throws Stopped if the run
     /// stops before there is an answer, at the latest when a query of this thread ends.
     [[nodiscard]] std::optional<Answer> ask(Question question, Context& context, base::StopToken const& stop = {});

@@ -14,8 +14,8 @@ namespace espalier::smt {
 ///
 /// Good for one direction only. A proof is a proof; but there is no end to what follows from the axioms, so Z3 never
 /// finds that something does not. A proof takes some 10 ms, most of it to read the question; giving up 80 ms.
-/// One a thread. Referees of several threads that share their answers ask each question once: about what an expression
-/// is under the axioms, spelled as the thread that asks it has built it.
+/// One per thread. Referees of several threads that share their answers ask each question once: about what an
+/// expression is under the axioms, spelled as the thread that asks it has built it.
 class Referee {
 public:
     struct Options {

@@ -43,7 +43,7 @@ public:
         std::chrono::milliseconds max_wait{2}; ///< for those who are expected
     };
     /// While it lives, the thread that made it is expected to submit: jobs of others wait for its own. Make one for a
-    /// piece of work that submits soon and ends with its last submit(); one a thread at a time.
+    /// piece of work that submits soon and ends with its last submit(); one per thread at a time.
     class Expected {
     public:
         explicit Expected(DeviceService& service);

@@ -14,8 +14,8 @@ struct Demand {
     bool operator==(Demand const&) const = default;
 };
 
-/// The steps that give the demanded elements, found backwards from the outputs. `of_outputs` has one entry an output or
-/// is empty: everything. Throws InputError if the graph is not legal.
+/// The steps that give the demanded elements, found backwards from the outputs. `of_outputs` has one entry per output
+/// or is empty: everything. Throws InputError if the graph is not legal.
 [[nodiscard]] Tape compile(program::Graph const& graph, std::span<Demand const> of_outputs, Exponents exponents);
 /// Costs the generated inputs, mostly. Outputs have the shapes that the demands span, in the order of their lists.
 /// Throws Stopped, between two steps, if the run stops.

@@ -7,6 +7,9 @@
 
 namespace espalier::verify {
 
+using SlotId = base::StrongId<struct SlotTag, std::int32_t>; ///< of a tape
+inline constexpr SlotId no_slot{-1};
+
 /// A batch of tiles that a tape makes.
 struct Slot {
     program::Shape shape;
@@ -21,35 +24,36 @@ struct Slot {
 /// dimensions d of indices[rows[r + 1 + d] + i_d], where r = row + b * (1 + rank).
 struct TapeStep {
     enum class Kind : std::uint8_t {
-        generate, ///< from input `source` of the program, whose values are random
+        generate, ///< from input `input` of the program, whose values are random
         gather,   ///< from slot `source`
         op,       ///< of slots `operands`
     };
     Kind kind = Kind::op;
-    int out = 0; ///< slot
-    int source = 0;
+    SlotId out;
+    int input = 0; ///< generate: of the program
+    SlotId source; ///< gather
     std::int64_t row = 0;
     program::OpCode code{};
     program::Attributes attributes; ///< `size` is that of the demanded columns
     std::uint32_t tag = 0;          ///< of the op's random function
-    std::vector<int> operands;
-    std::int64_t loop = 1;         ///< of an accumulator
-    std::vector<int> ends_life_of; ///< slots that no later step reads
+    std::vector<SlotId> operands;
+    std::int64_t loop = 1;            ///< of an accumulator
+    std::vector<SlotId> ends_life_of; ///< which no later step reads
 };
 
 /// A program as a flat list of steps that compute the demanded elements of its outputs and little else. All blocks of a
 /// grid that are hit and all steps of their loop are one batch. A value, made by compile(); run by run() or by a
 /// device.
 struct Tape {
-    std::vector<Slot> slots;
+    base::IndexedVector<SlotId, Slot> slots;
     std::vector<TapeStep> steps;
     std::vector<std::int64_t>
         rows; ///< of each tile: where it starts in the source, then the starts of its lists in `indices`
     std::vector<std::int64_t> indices; ///< multiples of the source's strides
-    std::vector<int> outputs;          ///< slots
-    std::int64_t size = 0;             ///< values of all slots
-    bool has_q = false;                ///< of the inputs
-    bool has_no_exponent = false;      ///< an exponential of an exponential: cannot be run
+    std::vector<SlotId> outputs;
+    std::int64_t size = 0;        ///< values of all slots
+    bool has_q = false;           ///< of the inputs
+    bool has_no_exponent = false; ///< an exponential of an exponential: cannot be run
 };
 
 } // namespace espalier::verify

@@ -26,10 +26,18 @@ enum class OpStatus : std::uint8_t {
     no_exponent,  ///< exp of a value that has no part modulo q (an exponential of an exponential): cannot be evaluated
 };
 
-/// One op (not a graph) on whole batches. Operands have one batch size, a multiple of `loop`; an accumulator's output
-/// has batch / loop. Shapes must fit (see the op's shape rule); attribute `size` is taken from the attributes.
-[[nodiscard]] OpStatus evaluate_op(program::OpCode code, program::Attributes const& attributes,
-                                   field::Model const& model, std::span<Tiles const* const> operands, std::int64_t loop,
-                                   Tiles& out);
+/// One op (not a graph) on whole batches.
+struct OpCall {
+    program::OpInfo const& row;
+    program::Attributes const& attributes; ///< `size` among them
+    field::Model const& model;
+    std::span<Tiles const* const> operands; ///< of one batch size, a multiple of `loop`, and shapes that fit the row
+    std::int64_t loop = 1;
+    int output = 0; ///< which output of the op is asked for
+
+    [[nodiscard]] Tiles const& operand(std::size_t i) const { return *operands[i]; }
+};
+/// An accumulator's output has batch / loop tiles. What has no way of its own is computed by the row's meaning.
+[[nodiscard]] OpStatus evaluate_op(OpCall const& call, Tiles& out);
 
 } // namespace espalier::verify

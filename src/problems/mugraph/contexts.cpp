@@ -61,7 +61,7 @@ KernelContext Contexts::draw(std::uint32_t unit_dims, std::uint64_t seed) const 
     context.model = field::make_model(seed, field::Roots::power, target.has_exp);
     for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
         Value value;
-        value.shape = target.shapes[i];
+        value.shape = target.shapes[program::TensorId{static_cast<int>(i)}];
         value.expr = expressions_->leaf(static_cast<int>(i));
         value.tiles =
             random_tensor(seed, static_cast<std::uint32_t>(i), numbers(value.shape, context.sizes), target.has_exp);
@@ -72,7 +72,7 @@ KernelContext Contexts::draw(std::uint32_t unit_dims, std::uint64_t seed) const 
     return context;
 }
 
-base::KeyError Contexts::refusal(std::size_t op, std::string const& problem) const {
+base::KeyError Contexts::refusal(program::OpId op, std::string const& problem) const {
     auto const& source = setup_->target.source;
     auto const at = program::source_ops(source)[op];
     return {fmt::format("problem.program.ops[{}]", at), fmt::format("{} {}", source.ops[at].op, problem)};
@@ -81,14 +81,14 @@ base::KeyError Contexts::refusal(std::size_t op, std::string const& problem) con
 /// Evaluates the program itself on the shrunk shape. False if it divides by zero there and may be drawn again.
 bool Contexts::set_targets(KernelContext& context, Draw draw) const {
     auto const graph = setup_->target.with_sizes(context.sizes);
-    std::vector<verify::Tiles> tensors;
+    base::IndexedVector<program::TensorId, verify::Tiles> tensors;
     for (auto const id : context.inputs) tensors.push_back(context.values[id].tiles);
-    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    for (auto const i : graph.ops.ids()) {
         auto const& op = graph.ops[i];
         std::vector<verify::Tiles const*> operands;
-        for (auto const id : op.inputs) operands.push_back(&tensors[static_cast<std::size_t>(id)]);
+        for (auto const id : op.inputs) operands.push_back(&tensors[id]);
         verify::Tiles out;
-        auto const status = verify::evaluate_op(op.code, op.attributes, context.model, operands, 1, out);
+        auto const status = verify::evaluate_op({info(op.code), op.attributes, context.model, operands}, out);
         if (status == verify::OpStatus::no_exponent)
             throw refusal(i, "takes an exponential of what comes from an exponential (which cannot be evaluated in a "
                              "finite field, so that no result could be verified): leave one of them out");
@@ -99,7 +99,7 @@ bool Contexts::set_targets(KernelContext& context, Draw draw) const {
                                          max_draws));
         tensors.push_back(std::move(out));
     }
-    for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[static_cast<std::size_t>(id)]));
+    for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[id]));
     return true;
 }
 

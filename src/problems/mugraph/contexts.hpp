@@ -31,7 +31,7 @@ private:
     [[nodiscard]] KernelContext draw(std::uint32_t unit_dims, std::uint64_t seed) const;
     enum class Draw : std::uint8_t { may_repeat, last };
     [[nodiscard]] bool set_targets(KernelContext& context, Draw draw) const;
-    [[nodiscard]] base::KeyError refusal(std::size_t op, std::string const& problem) const;
+    [[nodiscard]] base::KeyError refusal(program::OpId op, std::string const& problem) const;
 
     Setup const* setup_;
     expr::Expressions* expressions_;

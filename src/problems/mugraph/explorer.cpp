@@ -31,20 +31,20 @@ std::size_t Explorer::memory_bytes() const {
     return replay_.memory_bytes() + contexts_.memory_bytes() + schedules_.memory_bytes();
 }
 
-std::optional<std::vector<int>> Explorer::matched_outputs() const {
+std::optional<program::TensorIds> Explorer::matched_outputs() const {
     auto const& shapes = setup_->target.output_shapes;
     auto const& state = replay_.kernel();
     auto const& tensors = state.tensors;
     if (replay_.is_in_block() || state.ops == 0 || tensors.unconsumed() != static_cast<int>(shapes.size()))
         return std::nullopt;
-    std::vector<int> out;
+    program::TensorIds out;
     for (std::size_t o = 0; o < shapes.size(); ++o)
         for (int i = tensors.inputs; i < tensors.count; ++i) {
             auto const& value = state.context->values[tensors[i]];
             if (tensors.is_consumed(i) || !(value.shape == shapes[o])) continue;
             auto const may_be_equal = value.is_uncertain || value.print == state.context->targets[o];
-            if (!may_be_equal || std::ranges::count(out, i)) continue;
-            out.push_back(i);
+            if (!may_be_equal || std::ranges::count(out, program::TensorId{i})) continue;
+            out.emplace_back(i);
             break;
         }
     if (out.size() != shapes.size()) return std::nullopt;

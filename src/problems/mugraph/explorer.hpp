@@ -20,7 +20,7 @@ public:
     void replay(Node const& node);
     [[nodiscard]] KernelState const& kernel() const { return replay_.kernel(); }
     /// The tensors that are the outputs searched for, if the program is complete on the shrunk shape.
-    [[nodiscard]] std::optional<std::vector<int>> matched_outputs() const;
+    [[nodiscard]] std::optional<program::TensorIds> matched_outputs() const;
     void expand(Node const& node, search::Children<Node>& children) { enumeration_.expand(node, replay_, children); }
     /// Every schedule of the complete node.
     [[nodiscard]] Schedules::List schedules_of(Node const& node) {

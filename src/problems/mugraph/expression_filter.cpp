@@ -10,21 +10,23 @@ namespace {
 /// The abstract expressions of the program's outputs.
 std::vector<program::ExprId> targets_of(Target const& target, expr::Expressions& expressions) {
     auto const& graph = target.graph;
-    std::vector<program::ExprId> exprs;
+    base::IndexedVector<program::TensorId, program::ExprId> exprs;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) exprs.push_back(expressions.leaf(static_cast<int>(i)));
-    for (auto const& op : graph.ops) {
+    for (auto const at : graph.ops.ids()) {
+        auto const& op = graph.ops[at];
         std::vector<program::ExprId> arguments;
         std::vector<program::SymbolicShape> operands;
         for (auto const id : op.inputs) {
-            arguments.push_back(exprs[static_cast<std::size_t>(id)]);
-            operands.push_back(target.shapes[static_cast<std::size_t>(id)]);
+            arguments.push_back(exprs[id]);
+            operands.push_back(target.shapes[id]);
         }
-        program::RuleInput<program::Word> const input{
-            operands, op.attributes, target.op_sizes[exprs.size() - graph.inputs.size()], {}};
-        exprs.push_back(program::info(op.code).expression(expressions, arguments, input));
+        auto const& row = program::info(op.code);
+        for (int output = 0; output < row.outputs; ++output)
+            exprs.push_back(
+                row.expression(expressions, arguments, {operands, op.attributes, target.op_sizes[at], {}, output}));
     }
     std::vector<program::ExprId> out;
-    for (auto const id : graph.outputs) out.push_back(exprs[static_cast<std::size_t>(id)]);
+    for (auto const id : graph.outputs) out.push_back(exprs[id]);
     return out;
 }
 

@@ -7,10 +7,11 @@ namespace {
 
 using program::Graph;
 using program::Op;
+using program::TensorId;
 
 Op make_op(SearchOp const& op, Step const& step, Sizes const& sizes) {
     Op out{op.code(), op.attributes, {}, -1};
-    for (int i = 0; i < step.count; ++i) out.inputs.push_back(step.in[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < step.count; ++i) out.inputs.emplace_back(step.in[static_cast<std::size_t>(i)]);
     if (op.row().field.reduction.to_size)
         out.attributes = out.attributes.with(program::AttributeName::size, op.size.value(sizes));
     return out;
@@ -44,14 +45,15 @@ program::Schedule schedule_of(Target const& target, Space const& space, Begin co
 }
 
 /// The tensors of a block that nothing reads, in order.
-std::vector<int> unread(Graph const& block) {
-    auto const count = block.inputs.size() + block.ops.size();
-    std::vector<bool> is_read(count, false);
+program::TensorIds unread(Graph const& block) {
+    auto count = block.inputs.size();
+    for (auto const& op : block.ops) count += static_cast<std::size_t>(program::output_count(block, op));
+    base::IndexedVector<TensorId, bool> is_read(count);
     for (auto const& op : block.ops)
-        for (auto const id : op.inputs) is_read[static_cast<std::size_t>(id)] = true;
-    std::vector<int> out;
-    for (std::size_t i = 0; i < count; ++i)
-        if (!is_read[i]) out.push_back(static_cast<int>(i));
+        for (auto const id : op.inputs) is_read[id] = true;
+    program::TensorIds out;
+    for (auto const id : is_read.ids())
+        if (!is_read[id]) out.push_back(id);
     return out;
 }
 
@@ -84,21 +86,24 @@ Graph block_of(Target const& target, Space const& space, Node const& node, int k
 }
 
 bool has_legal_shapes(Graph const& block) {
-    std::vector<program::Shape> tensors;
+    base::IndexedVector<TensorId, program::Shape> tensors;
     for (auto const& input : block.inputs) tensors.push_back(input.shape);
     for (auto const& op : block.ops) {
         std::vector<program::Shape> operands;
-        for (auto const id : op.inputs) operands.push_back(tensors[static_cast<std::size_t>(id)]);
+        for (auto const id : op.inputs) operands.push_back(tensors[id]);
         auto const size = op.attributes.whole(program::AttributeName::size, 0);
-        auto const shape = program::info(op.code).shape({operands, op.attributes, size, block.schedule.loop});
-        if (!shape) return false;
-        tensors.push_back(*shape);
+        auto const& row = program::info(op.code);
+        for (int output = 0; output < row.outputs; ++output) {
+            auto const shape = row.shape({operands, op.attributes, size, block.schedule.loop, output});
+            if (!shape) return false;
+            tensors.push_back(*shape);
+        }
     }
     return true;
 }
 
 Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,
-                 std::vector<int> const& outputs) {
+                 program::TensorIds const& outputs) {
     auto out = target.with_sizes(sizes);
     out.ops.clear();
     std::vector<program::Shape> shapes;
@@ -112,7 +117,7 @@ Graph program_of(Target const& target, Space const& space, Node const& node, Siz
             Op op{program::OpCode::graph, {}, {}, kernel};
             std::vector<program::Shape> operands;
             for (std::size_t j = 0; j < begin.count; ++j) {
-                op.inputs.push_back(begin.operands[j]);
+                op.inputs.emplace_back(begin.operands[j]);
                 operands.push_back(shapes[begin.operands[j]]);
             }
             out.bodies.push_back(block_of(target, space, node, kernel, operands, sizes));

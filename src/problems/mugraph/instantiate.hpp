@@ -10,7 +10,7 @@ namespace espalier::problems::mugraph {
 
 /// The program that a node stands for, with numbers for all symbols. `outputs` are the kernel tensors that it puts out.
 [[nodiscard]] program::Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,
-                                        std::vector<int> const& outputs);
+                                        program::TensorIds const& outputs);
 /// The block graph of one of its graph-defined kernels. `operands` are the shapes of its operands.
 [[nodiscard]] program::Graph block_of(Target const& target, Space const& space, Node const& node, int kernel,
                                       std::vector<program::Shape> const& operands, Sizes const& sizes);

@@ -2,7 +2,6 @@
 
 #include "explorer.hpp"
 #include "instantiate.hpp"
-#include "reject_words.hpp"
 #include "shrink.hpp"
 #include "verifier.hpp"
 
@@ -130,7 +129,7 @@ struct Mugraph::Workspace::Impl {
     FormMemo forms;
     search::Notes* notes;
     base::Bytes current; ///< packed: the node that `outputs` is about
-    std::optional<std::vector<int>> outputs;
+    std::optional<program::TensorIds> outputs;
 };
 
 Mugraph::Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -15,9 +15,10 @@ constexpr std::size_t max_counted_schedules = 4096; ///< more are only counted w
 /// A node was made because all its ops are legal; they must be so for everybody.
 ValueId require(Outcome outcome, SearchOp const& op) {
     if (outcome.has_values()) return outcome.first();
-    throw base::SystemError("a partial program that was legal is not any more: {} is refused for reason {} (a bug): "
-                            "please report the experiment",
-                            op.row().name, static_cast<int>(outcome.why()));
+    throw base::SystemError(
+        "a partial program that was legal is not any more: {} is refused ({}) (a bug): please report "
+        "the experiment",
+        op.row().name, words_of(outcome.why()).meaning);
 }
 
 /// Notes that the symbols of `by` split the dimensions of `size`.

@@ -1,6 +1,6 @@
 #include "espalier/problems/mugraph/report.hpp"
 
-#include "reject_words.hpp"
+#include "reject.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"

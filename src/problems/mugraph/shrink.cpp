@@ -17,9 +17,9 @@ class Divisors {
 public:
     Divisors(Target const& target, Sizes& sizes) : target_(target), sizes_(sizes) { needed_.fill(1); }
 
-    void add(Begin const& begin, int kernel, std::vector<program::SymbolicShape> const& shapes) {
+    void add(Begin const& begin, int kernel, program::SymbolicShapes const& shapes) {
         for (std::size_t i = 0; i < begin.count; ++i) {
-            auto const& shape = shapes[begin.operands[i]];
+            auto const& shape = shapes[program::TensorId{begin.operands[i]}];
             for (int d = 0; d < shape.rank(); ++d) add_cut(begin, kernel, begin.cuts[i], d, shape[d]);
         }
     }
@@ -65,7 +65,7 @@ private:
 /// kernels, and grids that are a dimension on how that one grew.
 class Settler {
 public:
-    Settler(Target const& target, Node const& node, std::vector<program::SymbolicShape> const& shapes)
+    Settler(Target const& target, Node const& node, program::SymbolicShapes const& shapes)
         : target_(target), node_(node), shapes_(shapes) {}
 
     void settle(Sizes& sizes) const {
@@ -79,7 +79,7 @@ private:
         for (int k = node_.begins - 1; k >= 0; --k) {
             auto const& begin = node_.begin[static_cast<std::size_t>(k)];
             for (std::size_t i = 0; i < begin.count; ++i) {
-                auto const& shape = shapes_[begin.operands[i]];
+                auto const& shape = shapes_[program::TensorId{begin.operands[i]}];
                 for (int d = 0; d < shape.rank(); ++d)
                     has_grown = grow_one(shape[d], parts_of(begin, k, begin.cuts[i], d), sizes) || has_grown;
             }
@@ -112,7 +112,7 @@ private:
     static constexpr std::int64_t largest = 1 << 16; ///< evaluation at larger sizes is not cheap any more
     Target const& target_;
     Node const& node_;
-    std::vector<program::SymbolicShape> const& shapes_;
+    program::SymbolicShapes const& shapes_;
 };
 
 /// Makes every dimension that is summed down to another one a multiple of it, `factor(dimension)` times and more. They
@@ -146,7 +146,7 @@ Sizes first_sizes(Target const& target, std::uint32_t unit_dims) {
     return sizes;
 }
 
-Sizes second_sizes(Target const& target, Node const& node, std::vector<program::SymbolicShape> const& shapes) {
+Sizes second_sizes(Target const& target, Node const& node, program::SymbolicShapes const& shapes) {
     Sizes sizes;
     sizes.fill(1);
     for (int k = 0; k < max_graph_kernels; ++k)

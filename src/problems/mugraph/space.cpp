@@ -53,12 +53,13 @@ Traits traits_of(Source const& source) {
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
     auto const shapes = program::symbolic_shapes(source);
-    for (std::size_t at = 0; at < graph.ops.size(); ++at) {
-        auto const& op = graph.ops[at];
+    for (auto const id : tensors.ids()) {
+        if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
+        auto const& op = graph.ops[tensors[id].maker];
         out.ops.insert(op.code);
         out.has_exp = out.has_exp || program::info(op.code).field.scalar == field::Scalar::exp;
-        auto const rank = tensors[static_cast<std::size_t>(op.inputs[0])].shape.rank();
-        add_attributes(out, op, shapes[graph.inputs.size() + at], rank);
+        auto const rank = tensors[op.inputs[0]].shape.rank();
+        add_attributes(out, op, shapes[id], rank);
     }
     return out;
 }
@@ -111,7 +112,7 @@ std::vector<Word> output_columns(Source const& source) {
     auto const graph = program::build(source);
     auto const shapes = program::symbolic_shapes(source);
     for (auto const id : graph.outputs) {
-        auto const& last = shapes[static_cast<std::size_t>(id)].back();
+        auto const& last = shapes[id].back();
         if (!last.is_unit() && !std::ranges::count(out, last)) out.push_back(last);
     }
     return out;

@@ -17,7 +17,7 @@ struct Tensors {
     std::array<ValueId, max_tensors> id{};
     int count = 0;
     int inputs = 0;
-    std::uint32_t consumed = 0; ///< a bit a tensor
+    std::uint32_t consumed = 0; ///< one bit per tensor
 
     void add(ValueId value) { id[static_cast<std::size_t>(count++)] = value; }
     /// The values that an op or a kernel made, of which there are `values`.

@@ -15,24 +15,28 @@ Target::Target(program::Source const& program) : source(program), graph(program:
     for (int kernel = 0; kernel < max_graph_kernels; ++kernel)
         for (auto const* symbol : {"x", "y", "z", "loop"}) names.push_back(fmt::format("{}{}", symbol, kernel + 1));
     shapes = program::symbolic_shapes(program);
-    for (auto const id : graph.outputs) output_shapes.push_back(shapes[static_cast<std::size_t>(id)]);
-    for (auto const& op : graph.ops) add_size_of(op, shapes[graph.inputs.size() + op_sizes.size()]);
+    for (auto const id : graph.outputs) output_shapes.push_back(shapes[id]);
+    op_sizes.resize(graph.ops.size());
+    auto const tensors = program::infer(graph);
+    for (auto const id : tensors.ids())
+        if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0)
+            op_sizes[maker] = size_of(graph.ops[maker], shapes[id]);
     has_exp = std::ranges::count(graph.ops, program::OpCode::exp, &program::Op::code) > 0;
 }
 
-void Target::add_size_of(program::Op const& op, program::SymbolicShape const& out) {
-    op_sizes.emplace_back();
-    if (!program::info(op.code).field.reduction.to_size) return;
+/// Notes of which dimension it is a part, if of any.
+Word Target::size_of(program::Op const& op, program::SymbolicShape const& out) {
+    if (!program::info(op.code).field.reduction.to_size) return {};
     auto const axis = program::axis_of(op.attributes, out).value();
-    auto const &whole = shapes[static_cast<std::size_t>(op.inputs[0])][axis], &part = out[axis];
-    op_sizes.back() = part;
-    if (whole == part || part.is_unit()) return;
+    auto const &whole = shapes[op.inputs[0]][axis], &part = out[axis];
+    if (whole == part || part.is_unit()) return part;
     Multiple found;
     for (int i = 0; i < dims; ++i) {
         if (whole == Word::symbol(i)) found.whole = i;
         if (part == Word::symbol(i)) found.part = i;
     }
     multiples.push_back(found);
+    return part;
 }
 
 Word Target::axis_word(Begin const& begin, int kernel, int axis) const {
@@ -76,8 +80,9 @@ Sizes Target::real_sizes() const {
 
 program::Graph Target::with_sizes(Sizes const& sizes) const {
     auto out = graph;
-    for (std::size_t i = 0; i < out.inputs.size(); ++i) out.inputs[i].shape = numbers(shapes[i], sizes);
-    for (std::size_t i = 0; i < out.ops.size(); ++i)
+    for (std::size_t i = 0; i < out.inputs.size(); ++i)
+        out.inputs[i].shape = numbers(shapes[program::TensorId{static_cast<int>(i)}], sizes);
+    for (auto const i : out.ops.ids())
         if (program::info(out.ops[i].code).field.reduction.to_size)
             out.ops[i].attributes = out.ops[i].attributes.with(program::AttributeName::size, op_sizes[i].value(sizes));
     return out;

@@ -36,9 +36,10 @@ struct Target {
     program::Graph graph;
     int dims = 0;
     std::vector<std::string> names;                    ///< of all symbols
-    std::vector<program::SymbolicShape> shapes;        ///< of all tensors
+    program::SymbolicShapes shapes;                    ///< of all tensors
     std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
-    std::vector<program::Word> op_sizes;               ///< attribute `size` of every op; the unit word if it has none
+    base::IndexedVector<program::OpId, program::Word>
+        op_sizes; ///< attribute `size` of every op; the unit word if it has none
     /// A dimension that an op of the program sums down to another one, of which it is therefore a multiple.
     struct Multiple {
         int whole = 0, part = 0; ///< symbols
@@ -47,7 +48,7 @@ struct Target {
     bool has_exp = false;
 
 private:
-    void add_size_of(program::Op const& op, program::SymbolicShape const& out);
+    [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);

@@ -25,17 +25,19 @@ verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const
     return out;
 }
 
-std::uint64_t content_of(SearchOp const& op) {
+std::uint64_t content_of(SearchOp const& op, int output) {
     auto out = base::hash_combine(static_cast<std::uint64_t>(op.code()), op.size.hash());
     for (auto const& [name, values] : op.attributes.items()) {
         out = base::hash_combine(out, static_cast<std::uint64_t>(name));
         for (auto const value : values) out = base::hash_combine(out, std::bit_cast<std::uint64_t>(value));
     }
-    return out;
+    return output == 0 ? out : base::hash_combine(out, static_cast<std::uint64_t>(output));
 }
 
 bool is_in_place(SearchOp const& op) {
-    return (program::is_pointwise(op.row()) && op.row().inputs == 1) || op.code() == program::OpCode::accumulate;
+    auto const& row = op.row();
+    return (program::is_pointwise(row) && row.inputs == 1 && row.outputs == 1) ||
+           op.code() == program::OpCode::accumulate;
 }
 
 /// Whether a quotient of sizes of the kernel level is whole for every schedule.
@@ -122,8 +124,11 @@ void ValueMaker::announce(Step const& step, KernelState const& state) {
         announce(values, Question(operands, setup_->space.kernel_ops[step.op], state));
 }
 void ValueMaker::announce(Values const& values, Question const& question) {
-    Value value;
-    if (!outline(values, question, value)) filter_->announce(value.expr, question.pattern);
+    for (int output = 0; output < question.op.row().outputs; ++output) {
+        Value value{.output = output};
+        if (outline(values, question, value)) return;
+        filter_->announce(value.expr, question.pattern);
+    }
 }
 
 /// All that is known of an op's outcome without computing it: shape, side of the loop, expression.
@@ -137,7 +142,7 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
         exprs[i] = values[operands[i]].expr;
     }
     program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
-                                        question.op.size, question.loop_word};
+                                        question.op.size, question.loop_word, value.output};
     auto const shape = row.symbolic_shape(rule);
     if (!shape) return Reject::shape;
     value.shape = *shape;
@@ -169,7 +174,7 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
     auto const attributes = sized(values, question);
     if (!attributes) return Reject::shape;
     std::array<verify::Tiles const*, max_operands> tiles{};
-    value.content = content_of(question.op);
+    value.content = content_of(question.op, value.output);
     for (std::size_t i = 0; i < question.operands.size(); ++i) {
         auto const& operand = values[question.operands[i]];
         tiles[i] = &operand.tiles;
@@ -178,8 +183,9 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
     }
     auto const& row = question.op.row();
     auto const status =
-        verify::evaluate_op(row.code, *attributes, question.context.model,
-                            std::span(tiles.data(), question.operands.size()), question.loop, value.tiles);
+        verify::evaluate_op({row, *attributes, question.context.model,
+                             std::span(tiles.data(), question.operands.size()), question.loop, value.output},
+                            value.tiles);
     if (status == verify::OpStatus::no_exponent) return Reject::undefined;
     if (status == verify::OpStatus::zero_divisor) {
         value.is_uncertain = true;
@@ -190,14 +196,27 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
     return std::nullopt;
 }
 
-Outcome ValueMaker::make(Values& values, Question const& question) {
-    Value value;
-    if (auto const why = outline(values, question, value)) return Outcome(*why);
-    if (!filter_->is_useful(value.expr, question.pattern)) return Outcome(Reject::expression);
-    if (auto const why = evaluate(values, question, value)) return Outcome(*why);
+std::optional<Reject> ValueMaker::make_output(Values const& values, Question const& question, Value& value) {
+    if (auto const why = outline(values, question, value)) return why;
+    if (!filter_->is_useful(value.expr, question.pattern)) return Reject::expression;
+    if (auto const why = evaluate(values, question, value)) return why;
     value.takes_memory = !is_in_place(question.op);
     if (question.block) fill_bytes(value, *question.block);
-    return Outcome(values.add(std::move(value)));
+    return std::nullopt;
+}
+
+/// All outputs or none: in a program that is complete each of them is read, so each must be useful.
+Outcome ValueMaker::make(Values& values, Question const& question) {
+    Value first;
+    if (auto const why = make_output(values, question, first)) return Outcome(*why);
+    std::vector<Value> others; // added last: operands are read where they are
+    for (int output = 1; output < question.op.row().outputs; ++output) {
+        others.push_back({.output = output});
+        if (auto const why = make_output(values, question, others.back())) return Outcome(*why);
+    }
+    Outcome const out(values.add(std::move(first)));
+    for (auto& other : others) values.add(std::move(other));
+    return out;
 }
 
 void ValueMaker::fill_bytes(Value& value, Block const& block) const {

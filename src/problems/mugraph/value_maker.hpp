@@ -34,6 +34,7 @@ public:
 private:
     struct Question;
     [[nodiscard]] Outcome make(Values& values, Question const& question);
+    [[nodiscard]] std::optional<Reject> make_output(Values const& values, Question const& question, Value& value);
     [[nodiscard]] std::optional<Reject> outline(Values const& values, Question const& question, Value& value);
     [[nodiscard]] std::optional<Reject> evaluate(Values const& values, Question const& question, Value& value) const;
     [[nodiscard]] std::optional<program::Attributes> sized(Values const& values, Question const& question) const;

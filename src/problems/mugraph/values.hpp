@@ -1,5 +1,6 @@
 #pragma once
 
+#include "reject.hpp"
 #include "target.hpp"
 
 #include "espalier/base/ids.hpp"
@@ -11,23 +12,9 @@
 
 namespace espalier::problems::mugraph {
 
-/// Why an op was not taken. The names are those of the funnel.
-enum class Reject : std::uint8_t {
-    shape,       ///< operands do not fit
-    loop_side,   ///< one in the loop, one after it
-    expression,  ///< not a subexpression of the target
-    undefined,   ///< an exponential of an exponential
-    equal_value, ///< is there already
-    unconsumed,  ///< more tensors than the remaining ops can use up
-    memory,      ///< shared memory
-    last_op,     ///< no op is left, and it is not the output
-    no_grid,     ///< a class of schedules: no grid of the space divides the sizes
-    no_loop,     ///< the same for the loop: no range divides
-};
-inline constexpr int reject_count = 10;
-
 /// A tensor of a partial program: its shape in symbols, its abstract expression, and its values on the shrunk shape.
 struct Value {
+    int output = 0; ///< of the op that makes it: which
     program::SymbolicShape shape;
     program::ExprId expr;
     bool is_after_loop = false;
@@ -80,7 +67,7 @@ public:
         for (auto at = place(key);; at = (at + 1) & mask())
             if (!slots_[at].outcome.is_known() || slots_[at].key == key) return slots_[at].outcome;
     }
-    /// Once a key.
+    /// Once per key.
     void note(std::uint64_t key, Outcome outcome) {
         if (2 * (noted_ + 1) > slots_.size()) grow();
         insert(key, outcome);
@@ -118,7 +105,7 @@ private:
 /// Tiles of a whole tensor for every block and loop step.
 [[nodiscard]] verify::Tiles cut_tiles(verify::Tiles const& whole, Cut const& cut,
                                       std::array<std::int64_t, 3> const& grid, std::int64_t loop);
-/// The whole tensor from a tile a block; `joins` is the dimension along which each axis lays them out, or -1.
+/// The whole tensor from one tile per block; `joins` is the dimension along which each axis lays them out, or -1.
 [[nodiscard]] verify::Tiles join_tiles(verify::Tiles const& tiles, std::array<int, 3> const& joins,
                                        std::array<std::int64_t, 3> const& grid);
 /// A fingerprint of the values.

@@ -24,15 +24,15 @@ double flops_of(program::Graph const& graph) {
     double flops = 0;
     for (auto const& op : graph.ops) {
         std::vector<program::Shape> shapes;
-        for (auto const in : op.inputs) shapes.push_back(tensors[static_cast<std::size_t>(in)].shape);
+        for (auto const in : op.inputs) shapes.push_back(tensors[in].shape);
         auto const size = op.attributes.whole(program::AttributeName::size, 0);
         flops += count_of(meaning_of(program::info(op.code), {shapes, op.attributes, size, 1})).total();
     }
     return flops;
 }
 
-std::vector<program::SymbolicShape> kernel_shapes(Explorer const& explorer) {
-    std::vector<program::SymbolicShape> out;
+program::SymbolicShapes kernel_shapes(Explorer const& explorer) {
+    program::SymbolicShapes out;
     auto const& kernel = explorer.kernel();
     for (int i = 0; i < kernel.tensors.count; ++i) out.push_back(kernel.context->values[kernel.tensors[i]].shape);
     return out;
@@ -78,7 +78,7 @@ verify::CompareOptions Verifier::options(int tests, field::Roots roots, std::int
 }
 
 /// One question of one node, which nobody could add to: not worth a device's while.
-SecondShape Verifier::try_second_shape(Node const& node, std::vector<int> const& outputs,
+SecondShape Verifier::try_second_shape(Node const& node, program::TensorIds const& outputs,
                                        Explorer const& explorer) const {
     auto const sizes = second_sizes(target_, node, kernel_shapes(explorer));
     auto compared = options(1, field::Roots::power);

@@ -62,7 +62,7 @@ public:
     Verifier(Target const& target, Space const& space, config::VerifyConfig const& config, std::uint64_t seed);
 
     /// A cheap test on a shape other than that of the search; `outputs` are the kernel tensors put out.
-    [[nodiscard]] SecondShape try_second_shape(Node const& node, std::vector<int> const& outputs,
+    [[nodiscard]] SecondShape try_second_shape(Node const& node, program::TensorIds const& outputs,
                                                Explorer const& explorer) const;
     /// Everything: the form on a shrunk shape, the program at its real shape, and a proof.
     [[nodiscard]] Verdict verify(Node const& node, Explorer& explorer, FormMemo& forms) const;
@@ -76,7 +76,7 @@ private:
     struct Draft {
         Verdict verdict;
         std::optional<std::uint64_t> form_key = std::nullopt; ///< none: its outputs are not those of the input
-        std::vector<int> outputs;
+        program::TensorIds outputs;
         FormCheck const* form = nullptr; ///< none: it is decided without looking at the program at its real shape
         Evidence evidence;
     };

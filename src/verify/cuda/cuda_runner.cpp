@@ -161,7 +161,7 @@ private:
         auto* next = host + batch.size();
         for (std::size_t j = 0; j < batch.size(); ++j)
             for (auto const id : jobs[batch[j]].tape->outputs)
-                next = fetch_slot(jobs[batch[j]].tape->slots[static_cast<std::size_t>(id)], on_device[j].view, next);
+                next = fetch_slot(jobs[batch[j]].tape->slots[id], on_device[j].view, next);
         stream_.wait();
         auto const* from = host + batch.size();
         for (std::size_t j = 0; j < batch.size(); ++j) {
@@ -176,7 +176,7 @@ private:
     static std::size_t output_words(Tape const& tape) {
         std::int64_t words = 0;
         for (auto const id : tape.outputs) {
-            auto const& slot = tape.slots[static_cast<std::size_t>(id)];
+            auto const& slot = tape.slots[id];
             words += slot.size() * (slot.has_q ? 2 : 1);
         }
         return static_cast<std::size_t>(words);

@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    [[nodiscard]] Slot const& slot(int id) const { return tape_.slots[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] Slot const& slot(SlotId id) const { return tape_.slots[id]; }
     [[nodiscard]] static Operand operand(Slot const& slot) { return {slot.offset, slot.has_q ? 1 : 0}; }
     static LoweredStep to(Slot const& out, LoweredStep::Kind kind) {
         LoweredStep step;
@@ -57,7 +57,7 @@ private:
         auto const& out = slot(step.out);
         auto lowered = to(out, is_input ? LoweredStep::Kind::generate : LoweredStep::Kind::gather);
         if (is_input)
-            lowered.tensor = static_cast<std::uint32_t>(step.source);
+            lowered.tensor = static_cast<std::uint32_t>(step.input);
         else
             lowered.in[0] = operand(slot(step.source));
         lowered.row = step.row;

@@ -11,7 +11,7 @@ template <class Copy>
 [[nodiscard]] Evaluation results(Tape const& tape, Copy&& copy) {
     Evaluation out;
     for (auto const id : tape.outputs) {
-        auto const& slot = tape.slots[static_cast<std::size_t>(id)];
+        auto const& slot = tape.slots[id];
         auto& tiles = out.outputs.emplace_back(Tiles{slot.shape, slot.batch, slot.has_q, {}, {}});
         tiles.p.resize(static_cast<std::size_t>(slot.size()));
         if (slot.has_q) tiles.q.resize(tiles.p.size());

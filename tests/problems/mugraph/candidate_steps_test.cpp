@@ -108,37 +108,5 @@ TEST(CandidateSteps, sums_of_products_have_factors_that_can_be_multiplied) {
     EXPECT_EQ(steps.size(), 21u);
 }
 
-// --- several outputs ---
-
-/// The sum and the difference of its operands at once.
-OpInfo butterfly() {
-    auto out = program::info(OpCode::add);
-    out.outputs = 2;
-    return out;
-}
-
-TEST(SeveralOutputs, leave_that_many_more_tensors) {
-    auto config = two_kernels(SpaceConfig::Schedules::all);
-    config.prune = Prune::none;
-    config.space.max_kernel_ops = 3;
-    Parts parts(config);
-    auto const row = butterfly();
-    parts.setup.space.kernel_ops = {{row, {}, {}}, {OpCode::relu, {}, {}}};
-    parts.replay.run(Node{});
-    auto const& state = parts.replay.kernel();
-    Step const both{Step::Kind::kernel_op, 0, 2, {0, 0}};
-    Value value = state.context->values[state.tensors[0]];
-    value.print = 1;
-    auto const first = state.context->values.add(value);
-    value.print = 2;
-    state.context->values.add(value);
-
-    // W and two more for two ops, none of which uses up anything: but graph-defined kernels do
-    EXPECT_EQ(parts.legality.why_no_kernel_op(state, both, first, 1), std::nullopt);
-    auto limited = parts.setup;
-    limited.space.max_kernel_ops = 2;
-    EXPECT_EQ(Legality(limited).why_no_kernel_op(state, both, first, 0), Reject::unconsumed);
-}
-
 } // namespace
 } // namespace espalier::problems::mugraph

@@ -30,7 +30,7 @@ private:
     static std::vector<program::Shape> output_shapes(Graph const& graph) {
         auto const tensors = program::infer(graph);
         std::vector<program::Shape> out;
-        for (auto const id : graph.outputs) out.push_back(tensors[static_cast<std::size_t>(id)].shape);
+        for (auto const id : graph.outputs) out.push_back(tensors[id].shape);
         return out;
     }
     void keep(Graph mutant) {
@@ -47,11 +47,11 @@ private:
         auto& body = mutant.bodies[b];
         for (auto const& op : mutant.ops)
             for (std::size_t i = 0; op.body == static_cast<int>(b) && i < op.inputs.size(); ++i)
-                body.inputs[i].shape = program::tile_shape(tensors[static_cast<std::size_t>(op.inputs[i])].shape,
-                                                           body.schedule.inputs[i], body.schedule);
+                body.inputs[i].shape =
+                    program::tile_shape(tensors[op.inputs[i]].shape, body.schedule.inputs[i], body.schedule);
     }
     void change_ops(std::size_t b) {
-        for (std::size_t i = 0; i < original_.bodies[b].ops.size(); ++i)
+        for (auto const i : original_.bodies[b].ops.ids())
             for (auto const& row : program::op_table()) {
                 auto mutant = original_;
                 auto& op = mutant.bodies[b].ops[i];
@@ -63,12 +63,12 @@ private:
     }
     void change_operands(std::size_t b) {
         auto const& body = original_.bodies[b];
-        for (std::size_t i = 0; i < body.ops.size(); ++i)
+        for (auto const i : body.ops.ids())
             for (std::size_t j = 0; j < body.ops[i].inputs.size(); ++j)
-                for (int other = 0; other < static_cast<int>(body.inputs.size() + i); ++other) {
-                    if (other == body.ops[i].inputs[j]) continue;
+                for (int other = 0; other < static_cast<int>(body.inputs.size()) + i.value; ++other) {
+                    if (program::TensorId{other} == body.ops[i].inputs[j]) continue;
                     auto mutant = original_;
-                    mutant.bodies[b].ops[i].inputs[j] = other;
+                    mutant.bodies[b].ops[i].inputs[j] = program::TensorId{other};
                     keep(std::move(mutant));
                 }
     }

@@ -21,11 +21,14 @@ using Keys = std::set<std::uint64_t>;
 std::string structure_of(Graph graph) {
     graph = program::inline_thread_graphs(graph);
     std::string out;
-    for (auto const& op : graph.ops) out += fmt::format("{}:{} ", static_cast<int>(op.code), fmt::join(op.inputs, ","));
+    auto const add = [&](program::Op const& op) {
+        out += fmt::format("{}:", static_cast<int>(op.code));
+        for (auto const id : op.inputs) out += fmt::format("{},", id.value);
+    };
+    for (auto const& op : graph.ops) add(op);
     for (auto const& body : graph.bodies) {
         out += "| ";
-        for (auto const& op : body.ops)
-            out += fmt::format("{}:{} ", static_cast<int>(op.code), fmt::join(op.inputs, ","));
+        for (auto const& op : body.ops) add(op);
         for (auto const& in : body.schedule.inputs) out += fmt::format("{},{} ", fmt::join(in.grid, ","), in.loop);
         out += fmt::format("-> {}", fmt::join(body.schedule.output, ","));
     }
@@ -88,17 +91,21 @@ private:
     [[nodiscard]] std::vector<std::array<std::int64_t, 3>> grids_of(Graph const& graph, std::size_t kernel) const {
         if (!numbers_.grids.empty()) return numbers_.grids;
         auto prefix = graph;
-        auto const at = std::ranges::find(graph.ops, static_cast<int>(kernel), &program::Op::body) - graph.ops.begin();
-        prefix.ops.resize(static_cast<std::size_t>(at));
+        auto const at = place_of(graph, kernel);
+        prefix.ops.resize(static_cast<std::size_t>(at.value));
         prefix.outputs.clear();
         auto const tensors = program::infer(prefix);
         std::vector<std::array<std::int64_t, 3>> out{{2, 16, 4}};
-        for (auto const id : graph.ops[static_cast<std::size_t>(at)].inputs)
-            for (auto const size : tensors[static_cast<std::size_t>(id)].shape)
+        for (auto const id : graph.ops[at].inputs)
+            for (auto const size : tensors[id].shape)
                 for (std::int64_t const tile : {8, 64, 128, 256})
                     if (auto const y = size / tile; size % tile == 0 && 2 * y >= 32 && 2 * y <= 4096)
                         out.push_back({2, y, 1});
         return out;
+    }
+    static program::OpId place_of(Graph const& graph, std::size_t kernel) {
+        auto const at = std::ranges::find(graph.ops, static_cast<int>(kernel), &program::Op::body);
+        return program::OpId{static_cast<int>(at - graph.ops.begin())};
     }
     static bool has_same_axes(program::Schedule const& a, program::Schedule const& b) {
         for (std::size_t i = 0; i < 3; ++i)
@@ -108,19 +115,18 @@ private:
     /// Tiles of one kernel from the shapes that the kernels before it leave; false if something does not fit.
     bool retile(Graph& graph, std::size_t kernel) const {
         auto prefix = graph;
-        auto const at = std::ranges::find(graph.ops, static_cast<int>(kernel), &program::Op::body) - graph.ops.begin();
-        prefix.ops.resize(static_cast<std::size_t>(at));
+        auto const at = place_of(graph, kernel);
+        prefix.ops.resize(static_cast<std::size_t>(at.value));
         prefix.outputs.clear();
         auto& body = graph.bodies[kernel];
         try {
             auto const tensors = program::infer(prefix);
             for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-                auto const id = graph.ops[static_cast<std::size_t>(at)].inputs[i];
-                body.inputs[i].shape = program::tile_shape(tensors[static_cast<std::size_t>(id)].shape,
-                                                           body.schedule.inputs[i], body.schedule);
+                auto const id = graph.ops[at].inputs[i];
+                body.inputs[i].shape = program::tile_shape(tensors[id].shape, body.schedule.inputs[i], body.schedule);
             }
             prefix = graph;
-            prefix.ops.resize(static_cast<std::size_t>(at) + 1);
+            prefix.ops.resize(static_cast<std::size_t>(at.value) + 1);
             prefix.outputs.clear();
             (void)program::infer(prefix);
         } catch (base::InputError const&) {

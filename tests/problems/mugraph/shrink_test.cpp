@@ -32,13 +32,13 @@ std::int64_t parts_of(Target const& target, Begin const& begin, int kernel, std:
 
 /// Whether all cuts of all kernels of a node leave whole tiles; of at least `least` elements where a grid of any size
 /// or a loop cuts.
-bool divides(Target const& target, Node const& node, std::vector<SymbolicShape> const& shapes, Sizes const& sizes,
+bool divides(Target const& target, Node const& node, program::SymbolicShapes const& shapes, Sizes const& sizes,
              std::int64_t least) {
     for (int k = 0; k < node.begins; ++k) {
         auto const& begin = node.begin[static_cast<std::size_t>(k)];
         for (std::size_t i = 0; i < begin.count; ++i)
-            for (int d = 0; d < shapes[begin.operands[i]].rank(); ++d) {
-                auto const size = shapes[begin.operands[i]][d].value(sizes);
+            for (int d = 0; d < shapes[program::TensorId{begin.operands[i]}].rank(); ++d) {
+                auto const size = shapes[program::TensorId{begin.operands[i]}][d].value(sizes);
                 auto const parts = parts_of(target, begin, k, {begin.cuts[i], d}, sizes);
                 auto const is_own_grid = std::ranges::any_of(begin.axes, [&](Axis axis) { return axis.is_dim(); });
                 if (size < 1 || size % parts != 0) return false;
@@ -64,8 +64,7 @@ struct Tally {
 };
 
 /// All that a second shape is for: it is there, it is another one, and it shows what a cut leaves.
-void expect_second_shape(Target const& target, Node const& node, std::vector<SymbolicShape> const& shapes,
-                         Tally& tally) {
+void expect_second_shape(Target const& target, Node const& node, program::SymbolicShapes const& shapes, Tally& tally) {
     auto const first = first_sizes(target, unit_dims_of(node));
     if (!divides(target, node, shapes, first, 1)) return; // no search comes to it
     auto const second = second_sizes(target, node, shapes);
@@ -94,10 +93,10 @@ std::vector<std::vector<std::uint8_t>> operand_sets(std::size_t tensors) {
 
 /// Calls see(node) with one more graph-defined kernel on some of these tensors, for each class.
 template <class See>
-void for_each_kernel_on(Node const& node, Space const& space, std::vector<SymbolicShape> const& shapes,
+void for_each_kernel_on(Node const& node, Space const& space, program::SymbolicShapes const& shapes,
                         std::vector<std::uint8_t> const& operands, See&& see) {
     std::vector<SymbolicShape> of_operands;
-    for (auto const operand : operands) of_operands.push_back(shapes[operand]);
+    for (auto const operand : operands) of_operands.push_back(shapes[program::TensorId{operand}]);
     auto child = node;
     auto& begin = child.begin[child.begins++];
     for (auto const& one : classes_of(space, of_operands)) {
@@ -108,12 +107,12 @@ void for_each_kernel_on(Node const& node, Space const& space, std::vector<Symbol
 }
 
 /// Of a kernel that puts out one of its tiles, along the dimensions from which its axes cut it or along others.
-std::vector<SymbolicShape> results_of(Target const& target, Node const& node,
-                                      std::vector<SymbolicShape> const& shapes) {
+std::vector<SymbolicShape> results_of(Target const& target, Node const& node, program::SymbolicShapes const& shapes) {
     auto const& begin = node.begin[0];
     std::vector<SymbolicShape> out;
     for (int i = 0; i < begin.count; ++i) {
-        auto const tile = target.tile(shapes[begin.operands[static_cast<std::size_t>(i)]], begin, 0, i);
+        auto const tile =
+            target.tile(shapes[program::TensorId{begin.operands[static_cast<std::size_t>(i)]}], begin, 0, i);
         for (int shift = 0; shift < tile.rank(); ++shift) {
             std::array<int, 3> joins{-1, -1, -1};
             for (int a = 0; a < 3; ++a)
@@ -129,8 +128,8 @@ std::vector<SymbolicShape> results_of(Target const& target, Node const& node,
 Tally check_all_classes(MugraphConfig const& config) {
     Target const target(config.program);
     auto const space = make_space(config);
-    std::vector<SymbolicShape> const inputs(target.shapes.begin(),
-                                            target.shapes.begin() + std::ssize(target.graph.inputs));
+    program::SymbolicShapes const inputs(
+        std::vector(target.shapes.begin(), target.shapes.begin() + std::ssize(target.graph.inputs)));
     base::Rng rng{base::Seed{5}};
     Tally tally;
     auto const see_two = [&](Node const& node) {
@@ -166,7 +165,7 @@ TEST(SecondSizes, divide_for_every_class_of_every_built_in_in_both_spaces) {
 }
 
 /// Kernels that no preset makes: three axes, dimensions that are grids, loops anywhere.
-Begin random_class(Target const& target, std::vector<SymbolicShape> const& shapes, base::Rng& rng) {
+Begin random_class(Target const& target, program::SymbolicShapes const& shapes, base::Rng& rng) {
     Begin begin;
     begin.count = static_cast<std::uint8_t>(1 + rng.below(std::min<std::size_t>(shapes.size(), max_operands)));
     for (std::size_t a = 0; a <= rng.below(3); ++a) begin.axes[a] = {Axis::generic};
@@ -175,8 +174,10 @@ Begin random_class(Target const& target, std::vector<SymbolicShape> const& shape
     for (std::size_t i = 0; i < begin.count; ++i) {
         auto const operand = begin.operands[i] = static_cast<std::uint8_t>(rng.below(shapes.size()));
         auto const draw = [&] {
-            auto const dim = static_cast<int>(rng.below(static_cast<std::uint64_t>(shapes[operand].rank()) + 1)) - 1;
-            return static_cast<std::int8_t>(dim >= 0 && shapes[operand][dim].is_unit() ? -1 : dim);
+            auto const dim =
+                static_cast<int>(rng.below(static_cast<std::uint64_t>(shapes[program::TensorId{operand}].rank()) + 1)) -
+                1;
+            return static_cast<std::int8_t>(dim >= 0 && shapes[program::TensorId{operand}][dim].is_unit() ? -1 : dim);
         };
         auto& cut = begin.cuts[i];
         cut.loop = draw();

@@ -37,7 +37,7 @@ TEST(Values, are_numbered_in_order_and_counted) {
 }
 
 TEST(Outcomes, are_values_or_reasons_or_not_known) {
-    for (int i = 0; i < reject_count; ++i) {
+    for (std::size_t i = 0; i < reject_count; ++i) {
         Outcome const refused(static_cast<Reject>(i));
         EXPECT_TRUE(refused.is_known());
         EXPECT_FALSE(refused.has_values());
@@ -70,7 +70,7 @@ TEST(ValueMaker, computes_what_the_op_computes) {
     auto const& made = values[outcome.first()];
     std::vector<verify::Tiles const*> const operands{&values[state.tensors[0]].tiles, &values[state.tensors[1]].tiles};
     verify::Tiles wanted;
-    ASSERT_EQ(verify::evaluate_op(OpCode::matmul, {}, state.context->model, operands, 1, wanted),
+    ASSERT_EQ(verify::evaluate_op({info(OpCode::matmul), {}, state.context->model, operands}, wanted),
               verify::OpStatus::done);
     EXPECT_EQ(made.tiles, wanted);
     EXPECT_EQ(made.print, print_of(wanted));

@@ -21,7 +21,7 @@ struct SpaceConfig {
     Preset from = Preset::full;
     Setting setting = Setting::automatic;    ///< special cases of the mirage space
     std::int32_t max_kernel_ops = 0;         ///< mirage: 5
-    std::int32_t max_block_ops = 0;          ///< a block graph; mirage: 9
+    std::int32_t max_block_ops = 0;          ///< per block graph; mirage: 9
     std::int32_t max_graph_kernels = 0;      ///< mirage: 1, with attention 2
     std::int32_t max_outputs = 0;            ///< of a graph-defined kernel; mirage: 2
     std::optional<bool> count_inputs;        ///< do the limits of ops count inputs; mirage: yes
@@ -31,8 +31,8 @@ struct SpaceConfig {
     std::int64_t min_blocks = 0;             ///< mirage: 32
     std::int64_t max_blocks = 0;             ///< mirage: 4096
     std::int32_t grid_dims = 0;              ///< axes of a grid; mirage: 1, with attention 3
-    std::uint64_t shared_memory_bytes = 0;   ///< a block; mirage: 96 KiB; full: what the hardware has
-    std::int64_t threads = 0;                ///< a block; 128
+    std::uint64_t shared_memory_bytes = 0;   ///< per block; mirage: 96 KiB; full: what the hardware has
+    std::int64_t threads = 0;                ///< per block; 128
     std::optional<bool> liveness;            ///< a tile frees its memory after its last reader; mirage: no
     std::vector<program::OpCode> kernel_ops; ///< besides graph-defined kernels
     std::vector<program::OpCode> block_ops;
@@ -41,7 +41,7 @@ struct SpaceConfig {
     bool operator==(SpaceConfig const&) const = default;
 };
 
-/// What drops a prefix whose abstract expression is no part of the target's.
+/// What drops a prefix whose abstract expression is not a subexpression of the target.
 enum class Prune { native, z3, both, none };
 
 struct MugraphConfig {

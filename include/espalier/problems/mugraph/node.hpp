@@ -91,7 +91,7 @@ struct Node {
 };
 
 void pack(Node const& node, base::Bytes& out);
-/// Throws SystemError if the bytes are no node.
+/// Throws SystemError if the bytes are not a node.
 [[nodiscard]] Node unpack(std::span<std::byte const> bytes);
 
 } // namespace espalier::problems::mugraph
