@@ -163,6 +163,9 @@ constexpr std::array<OpInfo, op_count> make_table() {
 
 constexpr auto table = make_table();
 
+static_assert(is_closed(table), "an op without a row, or a row at the place of another");
+
+#ifndef __SANITIZE_ADDRESS__ // with its sanitizers g++ 12 does not take the address of a function for a constant
 constexpr bool has_rules(OpInfo const& row) {
     if (row.code == OpCode::graph) return true;
     return row.shape && row.symbolic_shape && row.expression && row.meaning && !row.needs.empty() && row.inputs > 0 &&
@@ -171,11 +174,11 @@ constexpr bool has_rules(OpInfo const& row) {
 constexpr bool has_scalar_rules(OpInfo const& row) {
     return !is_pointwise(row) || (row.real && (row.field.scalar != Scalar::function || row.sign));
 }
-static_assert(is_closed(table), "an op without a row, or a row at the place of another");
 static_assert(std::ranges::all_of(table, has_rules),
               "a row without a shape, an expression, a meaning, words or operands");
 static_assert(std::ranges::all_of(table, has_scalar_rules),
               "a pointwise row without its value, or a function without its sign");
+#endif
 
 } // namespace
 

@@ -69,7 +69,7 @@ public:
         for (std::size_t i = 0; i < outputs.size(); ++i) region(graph.outputs[i]).add(outputs[i]);
     }
     Plan run() {
-        for (auto const i : plan_.ops.ids() | std::views::reverse) plan_op(i);
+        for (auto const i : plan_.ops.reversed_ids()) plan_op(i);
         return std::move(plan_);
     }
 

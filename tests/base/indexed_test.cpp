@@ -36,8 +36,9 @@ TEST(IndexedVector, knows_its_ids) {
     IndexedVector<Pear, bool> const pears(3);
     std::vector<Pear> ids;
     for (auto const id : pears.ids()) ids.push_back(id);
+    for (auto const id : pears.reversed_ids()) ids.push_back(id);
 
-    EXPECT_THAT(ids, testing::ElementsAre(Pear{0}, Pear{1}, Pear{2}));
+    EXPECT_THAT(ids, testing::ElementsAre(Pear{0}, Pear{1}, Pear{2}, Pear{2}, Pear{1}, Pear{0}));
     EXPECT_TRUE(pears.contains(Pear{2}));
     EXPECT_FALSE(pears.contains(Pear{3}));
     EXPECT_FALSE(pears.contains(Pear{-1}));

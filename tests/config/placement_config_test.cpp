@@ -72,7 +72,7 @@ TEST(PlacementConfig, what_could_not_be_searched_or_checked_is_refused) {
     EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  payload: 63B\n")),
                 AllOf(HasSubstr("exp.yaml:5:12: error:"), HasSubstr("a payload of 63B for a group of 64 devices")));
     EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  segments: []\n")),
-                AllOf(HasSubstr("exp.yaml:5:13: error:"), HasSubstr("say [1]")));
+                AllOf(HasSubstr("exp.yaml:5:13: error:"), HasSubstr("use [1]")));
     EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {'': 64}\n")),
                 AllOf(HasSubstr("exp.yaml:4:"), HasSubstr("has no name")));
     EXPECT_THAT(errors_of(experiment(two_levels + "  axes: {a: 64}\n  sweep: [{sizes: [2, 8], axes: {a: 16}}]\n")),

@@ -56,7 +56,7 @@ inline Graph random_block(Dice& dice, std::vector<Shape> const& operands) {
     block.ops.push_back(op(OpCode::accumulate, {in_loop(dice, block)}));
     grow(dice, block, 4);
     auto const tensors = infer(block);
-    for (auto const id : tensors.ids() | std::views::reverse)
+    for (auto const id : tensors.reversed_ids())
         if (tensors[id].maker != no_op && tensors[id].is_after_loop && block.outputs.size() < 2)
             block.outputs.push_back(id);
     return block;

@@ -4,11 +4,42 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <ranges>
 #include <utility>
 #include <vector>
 
 namespace espalier::base {
+
+/// Ids one after the other, for a loop. (clang 14 does not compile the views of libstdc++ 12.)
+template <class Id>
+class IdRange {
+public:
+    using Number = decltype(Id::value);
+
+    class Iterator {
+    public:
+        Iterator(Number at, Number step) : at_(at), step_(step) {}
+        [[nodiscard]] Id operator*() const { return Id{at_}; }
+        Iterator& operator++() {
+            at_ += step_;
+            return *this;
+        }
+        [[nodiscard]] bool operator==(Iterator const& other) const { return at_ == other.at_; }
+
+    private:
+        Number at_;
+        Number step_;
+    };
+
+    /// From the first one up to, and without, the last one.
+    IdRange(Number first, Number last, Number step) : first_(first), last_(last), step_(step) {}
+    [[nodiscard]] Iterator begin() const { return {first_, step_}; }
+    [[nodiscard]] Iterator end() const { return {last_, step_}; }
+
+private:
+    Number first_;
+    Number last_;
+    Number step_;
+};
 
 /// A vector that is indexed by ids of one kind, and by nothing else.
 template <class Id, class T>
@@ -48,10 +79,9 @@ public:
     /// The id that the next item will have.
     [[nodiscard]] Id next() const { return Id{static_cast<decltype(Id::value)>(size())}; }
     /// All ids, in order.
-    [[nodiscard]] auto ids() const {
-        return std::views::iota(decltype(Id::value){0}, next().value) |
-               std::views::transform([](auto value) { return Id{value}; });
-    }
+    [[nodiscard]] IdRange<Id> ids() const { return {0, next().value, 1}; }
+    /// The last one first.
+    [[nodiscard]] IdRange<Id> reversed_ids() const { return {next().value - 1, -1, -1}; }
     [[nodiscard]] auto begin() const { return items_.begin(); }
     [[nodiscard]] auto end() const { return items_.end(); }
     [[nodiscard]] auto begin() { return items_.begin(); }
