@@ -7,6 +7,8 @@
 #include "espalier/base/failure.hpp"
 #include "espalier/base/print.hpp"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 #include <sstream>
 
@@ -15,9 +17,15 @@ namespace {
 
 using base::ExitCode;
 
-constexpr auto exit_codes =
-    "Exit codes: 0 done, 1 failure, 2 usage, 3 invalid input, 4 verification failed, 5 nothing found,\n"
-    "6 a comparison failed, 85 stopped at a limit or signal (the same command resumes it)";
+std::string exit_codes() {
+    auto const number = [](ExitCode code) { return static_cast<int>(code); };
+    return fmt::format(
+        "Exit codes: {} done, {} failure, {} usage, {} invalid input, {} verification failed, {} nothing found,\n"
+        "{} a comparison failed, {} stopped at a limit or signal (the same command resumes it)",
+        number(ExitCode::done), number(ExitCode::failure), number(ExitCode::usage), number(ExitCode::invalid_input),
+        number(ExitCode::verification_failed), number(ExitCode::nothing_found), number(ExitCode::comparison_failed),
+        number(ExitCode::resumable));
+}
 
 /// CLI11 takes `[a,b]` and `{}` for lists and `%%` for the end of one where an option may have several values; here
 /// every argument is what it is. A mark at the end of what could be one of these makes it nothing special, and is taken
@@ -98,7 +106,7 @@ int parse_and_run(int argc, char** argv) {
     Arguments arguments;
     app.add_flag("--version", arguments.wants_version, "Print versions of the program and its libraries");
     app.add_flag("--json", arguments.json, "With --version: as JSON");
-    app.footer(exit_codes);
+    app.footer(exit_codes());
     app.require_subcommand(0, 1);
     add_commands(app, arguments);
     take_literally(app);

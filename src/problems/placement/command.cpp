@@ -139,12 +139,12 @@ constexpr std::int64_t most = 1'000'000'000;
 std::vector<Option> options(Arguments& to) {
     return {
         {"run", "Run folder", "RUN", &to.run},
-        {"--top", fmt::format("So many of the best programs ({}); 0: all", to.top), "N", &to.top, 0, most},
+        {"--top", fmt::format("Number of the best programs ({}); 0: all", to.top), "N", &to.top, 0, most},
         {"--size", fmt::format("Payloads: one, or powers of four from A to B ({})", to.size), "A..B", &to.size},
         {"--element", "f32, f64 or i32", "TYPE", &to.element},
         {"--repeats", fmt::format("Runs that choose, and as many that are reported ({})", to.repeats), "N", &to.repeats,
          1, 1'000'000},
-        {"--seed", fmt::format("Of the numbers that are added ({})", to.seed), "N", &to.seed, 0,
+        {"--seed", fmt::format("Seed of the numbers that are added ({})", to.seed), "N", &to.seed, 0,
          std::numeric_limits<std::int64_t>::max()},
         {"-o,--output", "File for --calibrate", "FILE", &to.output},
         {.names = "--calibrate",
