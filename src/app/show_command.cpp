@@ -158,8 +158,8 @@ int verify_command(VerifyArguments const& arguments) {
         base::put_json(base::Json{
             {"run", arguments.run}, {"seed", seed}, {"programs", count}, {"wrong", wrong}, {"checks", list}});
     else
-        base::say("{}: {} of {} programs are {}, seed {}\n  stored as {}\n", arguments.run, count - wrong, count,
-                  run.results().claim(scope), seed, run.known_text());
+        base::say("stored as {}\n{}: {} of {} programs are {}, seed {}\n", run.known_text(), arguments.run,
+                  count - wrong, count, run.results().claim(scope), seed);
     return static_cast<int>(wrong > 0 ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 
