@@ -16,11 +16,12 @@ inline Real real_exp(Real a, Real, Attributes const&) { return exponential(a); }
 inline Real real_sqrt(Real a, Real, Attributes const&) { return square_root(a); }
 inline Real real_pow(Real a, Real b, Attributes const&) { return power(a, b); }
 
-/// A function of one value that is right to a few roundings and has a slope of at most `Slope`.
-template <auto Value, double Slope>
+/// A function of one value that is right to a few roundings and has a slope of at most `SlopePercent` / 100. (clang 14
+/// does not take a double as an argument of a template.)
+template <auto Value, int SlopePercent>
 Real real_smooth(Real a, Real, Attributes const&) {
     auto const value = Value(a.value);
-    return rounded(value, Slope * a.error + 4 * rounding_unit * std::abs(value));
+    return rounded(value, SlopePercent / 100.0 * a.error + 4 * rounding_unit * std::abs(value));
 }
 /// x Phi(x); its slope is at most 1.13. The tail of Phi is as wrong as its argument.
 inline Real real_gelu(Real a, Real, Attributes const&) {
