@@ -301,7 +301,7 @@ TEST(RunFile, payloads_that_end_too_late_before_they_begin_or_without_a_result_a
 
     for (auto const& [row, value] :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{2, payloads + 1}, {1, payloads + 1}, {3, payloads}}) {
-        write_changed(file, [&](hid_t image) { set_offset(image, row, value); });
+        write_changed(file, [row = row, value = value](hid_t image) { set_offset(image, row, value); });
         EXPECT_THAT(message_of<base::InputError>([&] { (void)read_run(file); }), HasSubstr("does not match /results"))
             << row;
     }
