@@ -102,8 +102,9 @@ std::optional<ExprId> Division::quotient(ExprId whole, ExprId divisor) {
 std::optional<MonoId> Division::take_out(std::vector<MonoId>& rest, std::span<MonoId const> divisor) {
     if (!step()) return std::nullopt;
     auto const q = quotient(rest[0], divisor[0]);
-    // A quotient of expressions is a term, and there is no term without a numerator.
-    if (!q || !algebra_.store()[*q].has_numerator() || !holds(rest, divisor, *q)) return std::nullopt;
+    // A quotient of expressions is a term, and there is no term without a numerator but where inverses are.
+    auto const is_term = q && (algebra_.has_inverses() || algebra_.store()[*q].has_numerator());
+    if (!is_term || !holds(rest, divisor, *q)) return std::nullopt;
     std::size_t kept = 0, taken = 0;
     for (std::size_t i = 0; i < rest.size(); ++i)
         if (taken < places_.size() && i == places_[taken])

@@ -75,6 +75,7 @@ public:
         auto const* known = quotients_.find(a.value, b.value);
         return known ? ExprId{*known} : build_div(a, b);
     }
+    [[nodiscard]] ExprId inverse(ExprId a) override { return div(unit, a); }
     [[nodiscard]] ExprId sum(program::Word const& size, ExprId a) override {
         auto const number = words_.number_of(size);
         if (number == 0) return a;
@@ -119,6 +120,7 @@ public:
 
 private:
     static constexpr std::uint8_t undecided = 0xFF;
+    static constexpr ExprId unit{1}; ///< not a term: what an inverse has above its bar
     struct Impl;
 
     ExprId build_leaf(int index);

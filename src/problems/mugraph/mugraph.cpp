@@ -67,6 +67,7 @@ private:
     }
     ExprId mul(ExprId, ExprId) override { return {}; }
     ExprId div(ExprId, ExprId) override { return {}; }
+    ExprId inverse(ExprId) override { return {}; }
     ExprId sum(program::Word const&, ExprId) override { return {}; }
     ExprId call(program::OpCode function, program::Word const&, std::span<ExprId const>) override {
         functions_.push_back(function);

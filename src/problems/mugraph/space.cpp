@@ -25,6 +25,8 @@ struct Traits {
     std::vector<std::int64_t> norm_axes; ///< from the back, other than -1
     std::vector<SearchOp> bounded;       ///< pointwise ops with the bounds that they have
     std::vector<SearchOp> sums_to;       ///< with the axis from the back
+    std::vector<SearchOp> rearranged;    ///< with the order of dimensions that they have
+    std::vector<double> eps;             ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0;
 };
@@ -33,10 +35,14 @@ void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
     if (!std::ranges::count(ops, op)) ops.push_back(op);
 }
 
+bool takes_eps(program::OpInfo const& row) { return std::ranges::count(row.attributes, AttributeName::eps) > 0; }
+
 /// Notes what an op is given besides its operands; `shape` is that of its result.
 void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
     if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
+    if (row.field.access == Access::rearrange) add_once(traits.rearranged, {op.code, op.attributes, {}});
+    if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
     auto const axis = op.attributes.whole(AttributeName::axis, -1);
     auto const back = axis < 0 ? axis : axis - rank;
     if (row.field.reduction.to_size)
@@ -68,7 +74,8 @@ Traits traits_of(Source const& source) {
 SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source, Traits const& traits) {
     if (config.setting != SpaceConfig::Setting::automatic) return config.setting;
     if (source.name == "lora") return SpaceConfig::Setting::lora;
-    if (traits.has_exp && traits.rank >= 3) return SpaceConfig::Setting::attention;
+    auto const has_safe_softmax = traits.ops.contains(OpCode::max); // one kernel is enough
+    if (traits.has_exp && traits.rank >= 3 && !has_safe_softmax) return SpaceConfig::Setting::attention;
     return SpaceConfig::Setting::plain;
 }
 
@@ -92,6 +99,29 @@ std::vector<SearchOp> used(std::vector<SearchOp> ops, Traits const& traits) {
     return ops;
 }
 
+std::vector<SearchOp> with_companions(Access access, Traits const& traits) {
+    auto out = rows(access, Offer::with_companion);
+    std::erase_if(out, [&](SearchOp const& op) { return !traits.ops.contains(op.row().companion); });
+    return out;
+}
+
+/// What adds below a root adds what a norm of the program does.
+void set_eps(std::vector<SearchOp>& ops, Traits const& traits) {
+    std::vector<SearchOp> out;
+    for (auto const& op : ops) {
+        if (!takes_eps(op.row()) || traits.eps.empty()) {
+            add_once(out, op);
+            continue;
+        }
+        for (auto const eps : traits.eps) {
+            auto next = op;
+            if (eps != 0) next.attributes = op.attributes.with(AttributeName::eps, std::vector{eps});
+            add_once(out, next);
+        }
+    }
+    ops = std::move(out);
+}
+
 /// Other bounds than the program's never help.
 std::vector<SearchOp> pointwise_ops(Traits const& traits) {
     auto out = rows(Access::pointwise, Offer::always);
@@ -102,7 +132,9 @@ std::vector<SearchOp> pointwise_ops(Traits const& traits) {
 
 std::vector<SearchOp> kernel_ops(Traits const& traits) {
     auto out = rows(Access::contraction, Offer::always);
+    append(out, used(rows(Access::contraction, Offer::if_used), traits));
     append(out, pointwise_ops(traits));
+    append(out, traits.rearranged);
     return out;
 }
 
@@ -147,7 +179,11 @@ std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source cons
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
     auto ops = rows(Access::contraction, Offer::always);
     append(ops, rows(Access::contraction, Offer::in_full_blocks));
+    append(ops, used(rows(Access::contraction, Offer::if_used), traits));
     append(ops, pointwise_ops(traits));
+    append(ops, traits.rearranged);
+    append(ops, with_companions(Access::normalise, traits));
+    append(ops, used(rows(Access::reduction, Offer::if_used), traits));
     for (auto const access : {Access::pointwise, Access::normalise})
         append(ops, used(rows(access, Offer::if_used_in_full_blocks), traits));
     append(ops, rows(Access::normalise, Offer::always));
@@ -182,6 +218,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     space.kernel_ops = kernel_ops(traits);
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
     append(space.block_ops, rows(Access::accumulate, Offer::always));
+    append(space.block_ops, with_companions(Access::accumulate, traits));
     append(space.unlooped_block_ops, rows(Access::reduction, Offer::always));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
@@ -191,7 +228,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
         for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
-    space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
+    space.max_block_ops = traits.ops.contains(OpCode::max) ? 9 : space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.min_blocks = 1;
     space.max_blocks = 65'535;
@@ -271,6 +308,7 @@ Space make_space(MugraphConfig const& config) {
     auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program, traits)
                                                                   : full_space(setting, config, traits);
     apply(space, config.space, traits);
+    for (auto* const ops : {&space.kernel_ops, &space.block_ops, &space.unlooped_block_ops}) set_eps(*ops, traits);
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
