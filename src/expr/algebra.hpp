@@ -26,6 +26,9 @@ public:
     /// Whether a monomial may have nothing above its bar.
     void set_has_inverses(bool has) { has_inverses_ = has; }
     [[nodiscard]] bool has_inverses() const { return has_inverses_; }
+    /// Whether an exponential that subtracts a maximum has no part without it.
+    void set_keeps_maxima(bool keeps) { keeps_maxima_ = keeps; }
+    [[nodiscard]] bool keeps_maxima() const { return keeps_maxima_; }
     [[nodiscard]] Store& store() { return store_; }
     [[nodiscard]] Store const& store() const { return store_; }
     [[nodiscard]] std::size_t memory_bytes() const { return store_.memory_bytes() + products_.memory_bytes(); }
@@ -39,6 +42,7 @@ private:
     PairTable products_;
     std::size_t limit_ = std::numeric_limits<std::size_t>::max();
     bool has_inverses_ = false;
+    bool keeps_maxima_ = false;
 };
 
 } // namespace espalier::expr

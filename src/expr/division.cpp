@@ -1,5 +1,7 @@
 #include "division.hpp"
 
+#include "closure.hpp"
+
 #include <algorithm>
 
 namespace espalier::expr {
@@ -18,6 +20,10 @@ std::optional<std::vector<Id>> difference(std::span<Id const> from, std::span<Id
             left.push_back(id);
     if (taken < without.size()) return std::nullopt;
     return left;
+}
+
+bool has_maximum(Store const& store, std::vector<MonoId> const& monos) {
+    return std::ranges::any_of(monos, [&](MonoId id) { return has(store, store[id], program::OpCode::max); });
 }
 
 } // namespace
@@ -72,7 +78,7 @@ std::optional<MonoId> Division::quotient(MonoId whole, MonoId divisor) {
 std::optional<MonoId> Division::finish(Mono q, Mono const& whole, Mono const& divisor) {
     auto& store = algebra_.store();
     auto const exponent = difference(store[whole.exponent], store[divisor.exponent]);
-    if (!exponent) return std::nullopt;
+    if (!exponent || (algebra_.keeps_maxima() && has_maximum(store, *exponent))) return std::nullopt;
     auto const root = quotient(whole.root, divisor.root);
     if (!root) return std::nullopt;
     auto const below = quotient(whole.below, divisor.below);

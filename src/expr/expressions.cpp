@@ -145,6 +145,11 @@ void Expressions::set_targets(std::span<ExprId const> targets) {
     forget_answers();
 }
 
+void Expressions::set_exponentials(Exponentials exponentials) {
+    impl_->algebra.set_keeps_maxima(exponentials == Exponentials::shifted);
+    forget_answers();
+}
+
 void Expressions::forget_answers() {
     any_pattern_.clear();
     answers_.assign(patterns_.size(), {});

@@ -10,6 +10,8 @@
 namespace espalier::problems::mugraph {
 namespace {
 
+constexpr int one_kernel_block_ops = 8; ///< of programs that are one kernel
+
 using program::Access;
 using program::AttributeName;
 using program::Attributes;
@@ -74,8 +76,7 @@ Traits traits_of(Source const& source) {
 SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source, Traits const& traits) {
     if (config.setting != SpaceConfig::Setting::automatic) return config.setting;
     if (source.name == "lora") return SpaceConfig::Setting::lora;
-    auto const has_safe_softmax = traits.ops.contains(OpCode::max); // one kernel is enough
-    if (traits.has_exp && traits.rank >= 3 && !has_safe_softmax) return SpaceConfig::Setting::attention;
+    if (traits.has_exp && traits.rank >= 3) return SpaceConfig::Setting::attention;
     return SpaceConfig::Setting::plain;
 }
 
@@ -228,7 +229,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
         for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
-    space.max_block_ops = traits.ops.contains(OpCode::max) ? 9 : space.graph_kernels > 1 ? 5 : 7;
+    space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.min_blocks = 1;
     space.max_blocks = 65'535;
@@ -267,6 +268,7 @@ void apply(Space& space, SpaceConfig const& config, Traits const& traits) {
     change(space.shared_memory_bytes, config.shared_memory_bytes);
     change(space.threads, config.threads);
     if (config.liveness) space.has_liveness = *config.liveness;
+    if (config.unsafe_softmax) space.has_unsafe_exponentials = *config.unsafe_softmax;
     change_ops(space.kernel_ops, config.kernel_ops, traits);
     change_ops(space.block_ops, config.block_ops, traits);
     change_ops(space.unlooped_block_ops, config.block_ops, traits);
@@ -299,6 +301,18 @@ void check(Traits const& traits) {
                          fmt::format("{} inputs, more than {}: leave some out", traits.inputs, max_tensors - 1));
 }
 
+/// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
+/// stage is searched from the start; those before it cost little beside it.
+std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config) {
+    auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;
+    if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
+    std::vector<Limits> out;
+    for (int ops = 1; ops <= one_kernel_block_ops; ++ops) out.push_back({1, 1, ops});
+    if (space.graph_kernels > 1) out.push_back({1, space.max_kernel_ops, space.max_block_ops});
+    out.push_back(space.widest());
+    return out;
+}
+
 } // namespace
 
 Space make_space(MugraphConfig const& config) {
@@ -312,6 +326,7 @@ Space make_space(MugraphConfig const& config) {
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
+    space.stages = make_stages(space, config.space);
     return space;
 }
 

@@ -150,7 +150,9 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     for (auto const id : operands)
         if (values[id].is_after_loop != side) return Reject::loop_side;
     if (side && program::is_accumulator(row)) return Reject::loop_side;
+    if (row.field.reduction.is_rescaled && !values[operands[1]].is_maximum) return Reject::shape;
     value.is_after_loop = side || program::is_accumulator(row);
+    value.is_maximum = row.field.reduction.fold == program::Fold::largest;
     if (filter_->is_on())
         value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;

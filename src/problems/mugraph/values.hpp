@@ -19,6 +19,7 @@ struct Value {
     program::ExprId expr;
     bool is_after_loop = false;
     bool is_uncertain = false; ///< something was divided by zero on the way: the values say nothing
+    bool is_maximum = false;   ///< of a row: what steps of a loop are rescaled by
     bool takes_memory = true;  ///< Mirage's rule: results of unary ops and plain accumulators do not
     std::uint64_t print = 0;   ///< of values, shape and loop side
     std::uint64_t content = 0; ///< of how it is made
