@@ -273,8 +273,8 @@ void apply(Space& space, SpaceConfig const& config, Traits const& traits) {
     change_ops(space.block_ops, config.block_ops, traits);
     change_ops(space.unlooped_block_ops, config.block_ops, traits);
     auto const is_automatic = config.schedules == SpaceConfig::Schedules::automatic;
-    auto const has_many = space.grids == GridRule::divisors && space.graph_kernels > 1;
-    space.keeps_best_schedule = is_automatic ? has_many : config.schedules == SpaceConfig::Schedules::best;
+    auto const is_full = space.grids == GridRule::divisors;
+    space.keeps_best_schedule = is_automatic ? is_full : config.schedules == SpaceConfig::Schedules::best;
 }
 
 void check(Space const& space, SpaceConfig const& config) {
@@ -308,8 +308,8 @@ std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config) {
     if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
     std::vector<Limits> out;
     for (int ops = 1; ops <= one_kernel_block_ops; ++ops) out.push_back({1, 1, ops});
-    if (space.graph_kernels > 1) out.push_back({1, space.max_kernel_ops, space.max_block_ops});
-    out.push_back(space.widest());
+    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
+    if (space.graph_kernels > 1) out.push_back(space.widest());
     return out;
 }
 
