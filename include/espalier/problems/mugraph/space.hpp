@@ -67,6 +67,8 @@ struct Space {
     bool has_liveness = true;         ///< of tiles in shared memory; else they are summed as Mirage does
     bool needs_accumulators = false;  ///< also without a loop, where they change nothing
     bool has_self_products = false;   ///< mul(x, x) beside square(x)
+    bool has_epilogues = false;       ///< tiles that the loop does not split may be read after it
+    bool has_read_outputs = false;    ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false; ///< of a form and class only
 
     [[nodiscard]] int block_op_limit(int inputs) const {
