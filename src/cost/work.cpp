@@ -97,13 +97,10 @@ Work work_of(Graph const& graph, OpId op, TensorInfos const& tensors) {
 
 Work work_of_block(Graph const& block) {
     auto const tensors = infer(block);
+    auto const in_loop = work_in_loop(block, tensors).ops;
     auto const steps = static_cast<double>(block.schedule.loop);
     Work out;
-    for (auto const i : block.ops.ids()) {
-        auto const& operands = block.ops[i].inputs;
-        auto const is_in_loop = operands.empty() || !tensors[operands.front()].is_after_loop;
-        out += work_of(block, i, tensors).times(is_in_loop ? steps : 1);
-    }
+    for (auto const i : block.ops.ids()) out += work_of(block, i, tensors).times(in_loop[i] ? steps : 1);
     for (std::size_t j = 0; j < block.inputs.size(); ++j)
         out.shared_bytes +=
             bytes_of(block.inputs[j].shape, block.dtype) * (block.schedule.inputs[j].loop >= 0 ? steps : 1);

@@ -35,7 +35,7 @@ public:
         auto const tensors = infer(graph);
         for (auto const& op : graph.ops) {
             auto const& out = tensors[degrees.next()];
-            auto const is_in_loop = graph.level == program::Level::block && !out.is_after_loop;
+            auto const is_in_loop = graph.level == program::Level::block && out.side != program::LoopSide::after_loop;
             copies_ = copies * (is_in_loop ? static_cast<double>(graph.schedule.loop) : 1);
             for (auto const& result : of_op(graph, op, tensors, degrees)) degrees.push_back(result);
         }

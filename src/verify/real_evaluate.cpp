@@ -94,7 +94,7 @@ public:
         // the blocks and steps of a graph-defined kernel ask for the same elements of the kernel graph again and again
         auto const is_read_again = info.maker != program::no_op && (site.known.readers[tensor] > 1 || !site.outer);
         if (!is_read_again) return scratch = made(site, tensor, box);
-        std::tuple const key{tensor, info.is_after_loop ? 0 : site.step, box};
+        std::tuple const key{tensor, info.side == program::LoopSide::in_loop ? site.step : 0, box};
         auto const found = site.values.find(key);
         if (found != site.values.end()) return found->second;
         auto fresh = made(site, tensor, box);

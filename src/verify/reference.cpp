@@ -130,14 +130,14 @@ private:
             for_each_op(body, [&](Op const& op, TensorId first) {
                 if (is_accumulator(info(op.code)))
                     keep_step(op, tensors, place.step, steps[first]);
-                else if (!infos[first].is_after_loop)
+                else if (infos[first].side != program::LoopSide::after_loop)
                     place_outputs(run_op(body, op, tensors), first, tensors);
             });
         }
         for_each_op(body, [&](Op const& op, TensorId first) {
             if (is_accumulator(info(op.code)))
                 tensors[first] = ops_.evaluate(info(op.code), op.attributes, addresses(steps[first]));
-            else if (infos[first].is_after_loop)
+            else if (infos[first].side == program::LoopSide::after_loop)
                 place_outputs(run_op(body, op, tensors), first, tensors);
         });
         return outputs_of(body, tensors);

@@ -60,6 +60,7 @@ public:
     Planner(Graph const& graph, std::vector<Region> const& outputs) {
         plan_.graph = &graph;
         plan_.tensors = infer(graph);
+        if (graph.level == program::Level::block) plan_.in_loop = work_in_loop(graph, plan_.tensors);
         plan_.regions.resize(plan_.tensors.size());
         plan_.ops.resize(graph.ops.size());
         plan_.first_outputs.resize(graph.ops.size());

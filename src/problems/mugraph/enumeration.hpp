@@ -31,6 +31,7 @@ private:
     template <class State>
     void announce_all(OpenGraph const& graph, State const& state);
     void push_finishes(Node const& node, Replay const& replay);
+    [[nodiscard]] std::vector<std::uint32_t> stored_sets(Replay const& replay, Joins const& joins) const;
     void push_begins(Node const& node, KernelState const& state);
     void push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands);
     void push(Node const& node, Step const& step);

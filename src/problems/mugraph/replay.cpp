@@ -100,11 +100,12 @@ Replay::Finished Replay::finish(Node const& node, KernelSteps const& steps) {
     auto& block = open(node, kernel);
     start_block(block);
     add_block_ops(node, begin + 1, finish);
-    auto const joins = joins_of(node.steps[static_cast<std::size_t>(finish)]);
+    auto const& end = node.steps[static_cast<std::size_t>(finish)];
+    auto const joins = joins_of(end);
     auto& values = kernel_.context->values;
     Finished out{ValueId{values.size()}, 0};
     for (int i = 0; i < block_.tensors.count; ++i) {
-        if (block_.tensors.is_consumed(i)) continue;
+        if (!block_.tensors.is_put_out(i, stored_of(end))) continue;
         values.add(parts_.values.joined(block.values[block_.tensors[i]], block, joins, key));
         ++out.count;
     }

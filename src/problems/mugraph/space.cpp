@@ -30,7 +30,7 @@ struct Traits {
     std::vector<SearchOp> rearranged;    ///< with the order of dimensions that they have
     std::vector<double> eps;             ///< of norms; 0 where one has none
     int rank = 0;
-    std::size_t inputs = 0;
+    std::size_t inputs = 0, outputs = 0;
 };
 
 void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
@@ -60,6 +60,7 @@ Traits traits_of(Source const& source) {
     auto const tensors = program::infer(graph);
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
+    out.outputs = graph.outputs.size();
     auto const shapes = program::symbolic_shapes(source);
     for (auto const id : tensors.ids()) {
         if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
@@ -231,6 +232,9 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
+    space.has_epilogues = true;
+    space.has_read_outputs = traits.outputs > 1;
+    space.max_outputs = std::max(space.max_outputs, static_cast<int>(traits.outputs));
     space.min_blocks = 1;
     space.max_blocks = 65'535;
     space.shared_memory_bytes = static_cast<std::int64_t>(config.hardware.block_shared_memory);
