@@ -85,8 +85,7 @@ struct Keys {
 
 void add_memory(Section<HardwareConfig>& section, Keys const& key) {
     using Hardware = HardwareConfig;
-    section
-        .field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
+    section.field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
         .field(key("latency", "from asking device memory to having the bytes", "330ns"), &Hardware::latency,
                duration({0s, 1s}))
         .field(key("l2_bandwidth", "of the last-level cache", "7219GB/s"), &Hardware::l2_bandwidth, rate())

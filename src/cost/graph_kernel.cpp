@@ -77,8 +77,8 @@ double GraphKernel::block_us(Placement const& placement) const {
 GraphKernel::Wave GraphKernel::wave(KernelCost const& cost, std::int64_t count, double share) const {
     auto const held = static_cast<double>(ceil_div(count, hardware_.multiprocessors)); // on the busiest multiprocessor
     auto const device = cost.bytes / static_cast<double>(cost.placement.blocks) * static_cast<double>(count);
-    auto const memory = std::max(device / rate_us(hardware_.memory_bandwidth),
-                                 held * traffic_.charged.all(steps_) / port_);
+    auto const memory =
+        std::max(device / rate_us(hardware_.memory_bandwidth), held * traffic_.charged.all(steps_) / port_);
     auto const work = held * (times(whole_).slowest_us() + steps_ * to_us(hardware_.step));
     // The smaller of the two hides behind the larger but for the first or last of this many pieces.
     auto const pieces = held * (cost.placement.is_buffered ? steps_ : 1);
@@ -100,7 +100,8 @@ PartTimes GraphKernel::parts_of(KernelCost const& cost, Waves const& waves) cons
             units.shared_us,
             units.matmul_us,
             units.other_us,
-            units.function_us};
+            units.function_us,
+            held * steps_ * to_us(hardware_.step)};
 }
 
 KernelCost GraphKernel::cost_of(Placement const& placement) const {

@@ -37,10 +37,10 @@ private:
     config::HardwareConfig const& hardware_;
     Traffic traffic_;
     BlockWork work_;
-    Work whole_;                     ///< of a block
-    std::int64_t shared_bytes_ = 0;  ///< of a block
-    std::int64_t loop_bytes_ = 0;    ///< of the tiles of a step
-    double registers_ = 0;           ///< that a thread wants
+    Work whole_;                    ///< of a block
+    std::int64_t shared_bytes_ = 0; ///< of a block
+    std::int64_t loop_bytes_ = 0;   ///< of the tiles of a step
+    double registers_ = 0;          ///< that a thread wants
     double processors_ = 1;
     double port_ = 1; ///< bytes per microsecond between the cache and one multiprocessor
     double steps_ = 1;

@@ -38,7 +38,8 @@ Products parts_of(Product const& one, std::int64_t element_bytes, HardwareConfig
     auto const tiles = one.batch * rows * columns;
     auto const units = static_cast<std::int64_t>(hardware.matmul_units);
     auto const tile_flops = 2.0 * shape.m * shape.n * round_up(one.k, shape.k);
-    // Units stand side by side along n, then along m: those of a row share the left operand, those of a column the right.
+    // Units stand side by side along n, then along m: those of a row share the left operand, those of a column the
+    // right.
     auto const along_n = std::min(units, columns);
     auto const along_m = std::clamp<std::int64_t>(units / along_n, 1, rows);
     auto const bytes = [&](std::int64_t height, std::int64_t unit, std::int64_t width) {
@@ -78,9 +79,10 @@ Products products_of(program::Graph const& graph, program::OpId op, program::Ten
     auto const made = std::ranges::find(tensors, op, &program::TensorInfo::maker);
     Products out;
     for (std::size_t t = 0; t < terms; ++t) {
-        auto const product = product_of(tensors[one.inputs[t]].shape, tensors[one.inputs[t + terms]].shape, made->shape);
-        auto const parts = parts_of(product, info(graph.dtype).size_bytes, hardware,
-                                    hardware.matmul_shape.of(graph.dtype));
+        auto const product =
+            product_of(tensors[one.inputs[t]].shape, tensors[one.inputs[t + terms]].shape, made->shape);
+        auto const parts =
+            parts_of(product, info(graph.dtype).size_bytes, hardware, hardware.matmul_shape.of(graph.dtype));
         out.padded_flops += parts.padded_flops;
         out.alone_flops += parts.alone_flops;
         out.operand_bytes += parts.operand_bytes;

@@ -8,8 +8,8 @@ namespace espalier::cost {
 /// What the matmuls of one op are on the units that multiply small matrices.
 struct Products {
     double padded_flops = 0;
-    double alone_flops = 0;   ///< of one block on a multiprocessor, where units without a tile count as busy
-    double operand_bytes = 0; ///< read from shared memory
+    double alone_flops = 0;    ///< of one block on a multiprocessor, where units without a tile count as busy
+    double operand_bytes = 0;  ///< read from shared memory
     std::int64_t elements = 0; ///< of the results, padded
 };
 

@@ -14,7 +14,8 @@ constexpr double register_step = 8;   // they are handed out by eights
 std::int64_t blocks_by_registers(BlockNeeds const& needs, config::HardwareConfig const& hardware) {
     if (hardware.registers == 0) return std::numeric_limits<std::int64_t>::max();
     auto const block = std::ceil(needs.registers / register_step) * register_step * static_cast<double>(needs.threads);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(hardware.registers / block)); // one block always: it spills
+    return std::max<std::int64_t>(1,
+                                  static_cast<std::int64_t>(hardware.registers / block)); // one block always: it spills
 }
 
 } // namespace

@@ -98,7 +98,8 @@ double compulsory_bytes(Graph const& graph) {
 }
 
 double lower_bound_us(double done_us, int kernels, double bytes, HardwareConfig const& hardware) {
-    return done_us + kernels * (to_us(hardware.launch) + to_us(hardware.latency)) + bytes / rate_us(hardware.memory_bandwidth);
+    return done_us + kernels * (to_us(hardware.launch) + to_us(hardware.latency)) +
+           bytes / rate_us(hardware.memory_bandwidth);
 }
 
 } // namespace espalier::cost

@@ -90,8 +90,9 @@ double device_bytes(Traffic const& traffic, std::array<std::int64_t, 3> const& g
     auto bytes = traffic.written_bytes;
     for (auto const& one : traffic.operands) {
         if (one.is_read_already) continue;
-        auto const read = one.block_bytes * (static_cast<double>(waves.count - 1) * distinct_tiles(one, grid, waves.full) +
-                                             distinct_tiles(one, grid, waves.last));
+        auto const read =
+            one.block_bytes * (static_cast<double>(waves.count - 1) * distinct_tiles(one, grid, waves.full) +
+                               distinct_tiles(one, grid, waves.last));
         bytes += one.tensor_bytes + std::max(0.0, read - one.tensor_bytes) * (1 - kept);
     }
     return bytes;

@@ -63,7 +63,7 @@ struct HardwareConfig {
     std::uint64_t block_shared_memory = 0; ///< the most that one block may have, bytes
     std::int32_t threads_per_multiprocessor = 0;
     std::int32_t blocks_per_multiprocessor = 0;
-    std::int32_t registers = 0; ///< of a multiprocessor, 32 bits each; 0: no limit
+    std::int32_t registers = 0;        ///< of a multiprocessor, 32 bits each; 0: no limit
     std::int32_t thread_registers = 0; ///< the most that a thread may have; 0: no limit
 
     bool operator==(HardwareConfig const&) const = default;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-/// What a program costs on a machine, from its shapes alone. Estimates for ranking, not measurements; src/cost/README.md
-/// has the formulas.
+/// What a program costs on a machine, from its shapes alone. Estimates for ranking, not measurements;
+/// src/cost/README.md has the formulas.
 ///
 /// A library kernel reads its operands and writes its results once and uses the whole machine. A graph-defined kernel
 /// runs in waves of blocks. A wave takes as long as the slowest of what its blocks share (device memory, cache, shared
@@ -21,13 +21,13 @@ enum class Limit : std::uint8_t { blocks, threads, shared_memory, registers };
 
 /// How the blocks of a graph-defined kernel run.
 struct Placement {
-    std::int64_t blocks = 0; ///< 0: a library kernel
+    std::int64_t blocks = 0;   ///< 0: a library kernel
     std::int64_t resident = 1; ///< on a multiprocessor at a time; 0: none fits
     Limit limit = Limit::blocks;
     std::int64_t waves = 1;
-    std::int64_t last_wave = 0; ///< blocks of it
-    double occupancy = 1;       ///< threads that are resident / threads that a multiprocessor holds
-    bool is_buffered = false;   ///< tiles of the next step are loaded while this one is computed
+    std::int64_t last_wave = 0;    ///< blocks of it
+    double occupancy = 1;          ///< threads that are resident / threads that a multiprocessor holds
+    bool is_buffered = false;      ///< tiles of the next step are loaded while this one is computed
     std::int64_t shared_bytes = 0; ///< of a block, with what buffers take
     double registers = 0;          ///< of a thread
     double spilled = 0;            ///< registers of a thread that there are not
@@ -35,7 +35,7 @@ struct Placement {
     bool operator==(Placement const&) const = default;
 };
 
-/// Time by what is used, each as if there were nothing else; in the order in which they are told.
+/// Time by what is used, each as if there were nothing else.
 struct PartTimes {
     double device_us = 0;
     double cache_us = 0;
@@ -43,6 +43,8 @@ struct PartTimes {
     double matmul_us = 0;
     double other_us = 0; ///< arithmetic but matmuls
     double function_us = 0;
+    double steps_us =
+        0; ///< synchronising at the steps of loops: comes on top of the slowest of shared memory and units
 
     bool operator==(PartTimes const&) const = default;
 };
@@ -56,13 +58,13 @@ struct KernelCost {
     double waiting_us = 0; ///< more than that: a block by itself takes so long, step after step
 
     PartTimes parts;
-    double memory_us = 0;  ///< the larger of device memory and cache
-    double compute_us = 0; ///< the largest of matmuls, other arithmetic and functions
-    double block_us = 0;   ///< of a block by itself
-    double bytes = 0;      ///< to and from device memory
-    double cache_bytes = 0; ///< that the last-level cache moves, in whole sectors
-    double wasted_bytes = 0; ///< of them, what nobody asked for
-    double shared_traffic = 0; ///< bytes
+    double memory_us = 0;       ///< the larger of device memory and cache
+    double compute_us = 0;      ///< the largest of matmuls, other arithmetic and functions
+    double block_us = 0;        ///< of a block by itself
+    double bytes = 0;           ///< to and from device memory
+    double cache_bytes = 0;     ///< that the last-level cache moves, in whole sectors
+    double wasted_bytes = 0;    ///< of them, what nobody asked for
+    double shared_traffic = 0;  ///< bytes
     double in_flight_bytes = 0; ///< that the blocks of a wave have asked for at a time
     double flops = 0;
     double padded_flops = 0; ///< with what matmuls are padded by
