@@ -70,23 +70,23 @@ std::string_view limit_word(Limit limit) {
     return words[static_cast<std::size_t>(limit)];
 }
 
-std::string blocks_text(Placement const& placement, HardwareConfig const& hardware) {
-    auto const places = hardware.multiprocessors * std::max<std::int64_t>(placement.resident, 1);
-    return fact("blocks", fmt::format("{} in {} wave{}, {} of {} places taken in the last", placement.blocks,
-                                      placement.waves, placement.waves == 1 ? "" : "s", placement.last_wave, places)) +
+std::string blocks_text(Running const& running, HardwareConfig const& hardware) {
+    auto const places = hardware.multiprocessors * std::max<std::int64_t>(running.resident, 1);
+    return fact("blocks", fmt::format("{} in {} wave{}, {} of {} places taken in the last", running.blocks,
+                                      running.waves, running.waves == 1 ? "" : "s", running.last_wave, places)) +
            fact("resident on a multiprocessor",
-                fmt::format("{}, limited by {}; {:.0f} % of its threads", placement.resident,
-                            limit_word(placement.limit), 100 * placement.occupancy)) +
+                fmt::format("{}, limited by {}; {:.0f} % of its threads", running.resident, limit_word(running.limit),
+                            100 * running.occupancy)) +
            fact("shared memory of a block",
-                fmt::format("{}{}", base::human_bytes(static_cast<double>(placement.shared_bytes)),
-                            placement.is_buffered ? ", with a second buffer for the loop" : ""));
+                fmt::format("{}{}", base::human_bytes(static_cast<double>(running.shared_bytes)),
+                            running.is_buffered ? ", with a second buffer for the loop" : ""));
 }
 
-std::string registers_text(Placement const& placement, HardwareConfig const& hardware) {
+std::string registers_text(Running const& running, HardwareConfig const& hardware) {
     if (hardware.registers == 0) return {};
     return fact("registers of a thread",
-                fmt::format("{:.0f}{}", placement.registers,
-                            placement.spilled > 0 ? fmt::format(", {:.0f} more are spilled", placement.spilled) : ""));
+                fmt::format("{:.0f}{}", running.registers,
+                            running.spilled > 0 ? fmt::format(", {:.0f} more are spilled", running.spilled) : ""));
 }
 
 std::string flight_text(KernelCost const& cost, HardwareConfig const& hardware) {
@@ -108,7 +108,7 @@ std::string times_text(KernelCost const& cost, std::span<Part const> parts) {
         line("launch", cost.launch_us, "1 kernel") + line("busy", cost.busy_us, "the slowest, wave by wave, of");
     for (auto const& part : parts) text += line(fmt::format("  . {}", part.name), part.us, part.about);
     text += line("latency", cost.latency_us, "of loads that nothing hides");
-    if (cost.placement.blocks == 0) return text;
+    if (cost.running.blocks == 0) return text;
     return text + line("start and end", cost.exposed_us, "loads and steps without anything to overlap with") +
            line("waiting", cost.waiting_us, fmt::format("a block by itself takes {:.3f} us", cost.block_us));
 }
@@ -118,8 +118,8 @@ std::string kernel_text(Graph const& graph, OpId op, KernelCost const& cost, Har
     auto text = fmt::format("kernel {}: {}; bound by {}{}\n", op.value + 1, title(graph, op), bound_of(cost, parts),
                             cost.fits ? "" : "; NO multiprocessor can hold a block");
     text += times_text(cost, parts) + line("sum", cost.us, "");
-    if (cost.placement.blocks == 0) return text;
-    return text + blocks_text(cost.placement, hardware) + registers_text(cost.placement, hardware) +
+    if (cost.running.blocks == 0) return text;
+    return text + blocks_text(cost.running, hardware) + registers_text(cost.running, hardware) +
            flight_text(cost, hardware);
 }
 

@@ -40,8 +40,8 @@ bool GraphKernel::has_second_buffer() const {
     return block_.schedule.loop > 1 && bytes <= static_cast<std::int64_t>(hardware_.block_shared_memory);
 }
 
-Placement GraphKernel::place(Buffers buffers) const {
-    Placement out;
+Running GraphKernel::place(Buffers buffers) const {
+    Running out;
     auto const threads = block_.schedule.threads;
     auto const given = registers_given(threads, hardware_);
     out.blocks = blocks();
@@ -59,29 +59,29 @@ Placement GraphKernel::place(Buffers buffers) const {
     return out;
 }
 
-Waves GraphKernel::waves_of(Placement const& placement) const {
-    auto const places = hardware_.multiprocessors * std::max<std::int64_t>(placement.resident, 1);
-    auto const count = ceil_div(placement.blocks, places);
-    return {count, std::min(placement.blocks, places), placement.blocks - (count - 1) * places};
+Waves GraphKernel::waves_of(Running const& running) const {
+    auto const places = hardware_.multiprocessors * std::max<std::int64_t>(running.resident, 1);
+    auto const count = ceil_div(running.blocks, places);
+    return {count, std::min(running.blocks, places), running.blocks - (count - 1) * places};
 }
 
-double GraphKernel::block_us(Placement const& placement) const {
+double GraphKernel::block_us(Running const& running) const {
     auto const latency = to_us(hardware_.latency);
     auto const load = latency + traffic_.charged.step / port_;
     auto const step = times(work_.step.alone()).slowest_us() + to_us(hardware_.step);
-    auto const next = placement.is_buffered ? std::max(load, step) : load + step;
+    auto const next = running.is_buffered ? std::max(load, step) : load + step;
     return traffic_.charged.before / port_ + load + (steps_ - 1) * next + step +
            times(work_.once.alone()).slowest_us() + traffic_.charged.after / port_;
 }
 
 GraphKernel::Wave GraphKernel::wave(KernelCost const& cost, std::int64_t count, double share) const {
     auto const held = static_cast<double>(ceil_div(count, hardware_.multiprocessors)); // on the busiest multiprocessor
-    auto const device = cost.bytes / static_cast<double>(cost.placement.blocks) * static_cast<double>(count);
+    auto const device = cost.bytes / static_cast<double>(cost.running.blocks) * static_cast<double>(count);
     auto const memory =
         std::max(device / rate_us(hardware_.memory_bandwidth), held * traffic_.charged.all(steps_) / port_);
     auto const work = held * (times(whole_).slowest_us() + steps_ * to_us(hardware_.step));
     // The smaller of the two hides behind the larger but for the first or last of this many pieces.
-    auto const pieces = held * (cost.placement.is_buffered ? steps_ : 1);
+    auto const pieces = held * (cost.running.is_buffered ? steps_ : 1);
     Wave out;
     out.busy = std::max(memory, work);
     out.latency = share * to_us(hardware_.latency) * std::max(1.0, steps_ / pieces);
@@ -91,7 +91,7 @@ GraphKernel::Wave GraphKernel::wave(KernelCost const& cost, std::int64_t count, 
 }
 
 PartTimes GraphKernel::parts_of(KernelCost const& cost, Waves const& waves) const {
-    auto const resident = std::max<std::int64_t>(cost.placement.resident, 1);
+    auto const resident = std::max<std::int64_t>(cost.running.resident, 1);
     auto const held =
         static_cast<double>(resident * (waves.count - 1) + ceil_div(waves.last, hardware_.multiprocessors));
     auto const units = times(whole_.times(held));
@@ -104,12 +104,12 @@ PartTimes GraphKernel::parts_of(KernelCost const& cost, Waves const& waves) cons
             held * steps_ * to_us(hardware_.step)};
 }
 
-KernelCost GraphKernel::cost_of(Placement const& placement) const {
-    auto const waves = waves_of(placement);
-    auto const all = static_cast<double>(placement.blocks);
+KernelCost GraphKernel::cost_of(Running const& running) const {
+    auto const waves = waves_of(running);
+    auto const all = static_cast<double>(running.blocks);
     KernelCost cost;
-    cost.placement = placement;
-    cost.fits = placement.resident > 0;
+    cost.running = running;
+    cost.fits = running.resident > 0;
     cost.bytes = device_bytes(traffic_, block_.schedule.grid, waves, hardware_);
     cost.cache_bytes = all * traffic_.moved.all(steps_);
     cost.wasted_bytes = cost.cache_bytes - all * traffic_.asked.all(steps_);
@@ -119,9 +119,9 @@ KernelCost GraphKernel::cost_of(Placement const& placement) const {
     cost.flops = all * whole_.flops();
     cost.padded_flops = cost.flops + all * (whole_.padded_flops - whole_.matmul_flops);
     cost.parts = parts_of(cost, waves);
-    cost.block_us = block_us(placement);
+    cost.block_us = block_us(running);
 
-    auto const full = wave(cost, waves.full, 1 / static_cast<double>(std::max<std::int64_t>(placement.resident, 1)));
+    auto const full = wave(cost, waves.full, 1 / static_cast<double>(std::max<std::int64_t>(running.resident, 1)));
     auto const last = wave(cost, waves.last, 1);
     auto const before = static_cast<double>(waves.count - 1);
     cost.busy_us = before * full.busy + last.busy;

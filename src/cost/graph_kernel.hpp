@@ -21,13 +21,13 @@ private:
         double busy = 0, latency = 0, exposed = 0, waiting = 0;
     };
     [[nodiscard]] bool has_second_buffer() const;
-    [[nodiscard]] Placement place(Buffers buffers) const;
-    [[nodiscard]] KernelCost cost_of(Placement const& placement) const;
-    [[nodiscard]] Waves waves_of(Placement const& placement) const;
+    [[nodiscard]] Running place(Buffers buffers) const;
+    [[nodiscard]] KernelCost cost_of(Running const& running) const;
+    [[nodiscard]] Waves waves_of(Running const& running) const;
     /// Of `count` blocks; `share` of its start and end has nothing to overlap with.
     [[nodiscard]] Wave wave(KernelCost const& cost, std::int64_t count, double share) const;
     /// A block by itself: loads, steps and results one after the other, but for loads of the next step if buffered.
-    [[nodiscard]] double block_us(Placement const& placement) const;
+    [[nodiscard]] double block_us(Running const& running) const;
     [[nodiscard]] PartTimes parts_of(KernelCost const& cost, Waves const& waves) const;
     /// Of one multiprocessor.
     [[nodiscard]] UnitTimes times(Work const& work) const;

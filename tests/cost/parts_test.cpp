@@ -39,9 +39,9 @@ TEST(Tail, one_block_more_than_places_takes_a_wave_more) {
     hardware.blocks_per_multiprocessor = 1;
     auto const full = only_kernel(exp_by_rows(108), hardware), more = only_kernel(exp_by_rows(109), hardware);
 
-    EXPECT_EQ(full.placement.waves, 1);
-    EXPECT_EQ(more.placement.waves, 2);
-    EXPECT_EQ(more.placement.last_wave, 1);
+    EXPECT_EQ(full.running.waves, 1);
+    EXPECT_EQ(more.running.waves, 2);
+    EXPECT_EQ(more.running.last_wave, 1);
     EXPECT_NEAR(full.us, 4 + full.block_us, 1e-9);
     EXPECT_NEAR(more.us, 4 + 2 * more.block_us, 1e-9);
 
@@ -62,7 +62,7 @@ TEST(Tail, resident_blocks_take_turns) {
     hardware.step = 1us;
     auto const one = only_kernel(exp_by_rows(2), hardware), four = only_kernel(exp_by_rows(8), hardware);
 
-    EXPECT_EQ(four.placement.resident, 4);
+    EXPECT_EQ(four.running.resident, 4);
     EXPECT_DOUBLE_EQ(one.busy_us, 1.08); // 4 functions at 50 per microsecond, and a step
     EXPECT_DOUBLE_EQ(four.busy_us, 4 * 1.08);
 }
@@ -185,13 +185,13 @@ TEST(Overlap, a_second_buffer_hides_loads_behind_longer_work) {
     hardware.step = 3us;
     hardware.latency = 2us;
     auto const buffered = only_kernel(eight_steps(), hardware);
-    hardware.block_shared_memory = static_cast<std::uint64_t>(buffered.placement.shared_bytes - 1);
+    hardware.block_shared_memory = static_cast<std::uint64_t>(buffered.running.shared_bytes - 1);
     auto const single = only_kernel(eight_steps(), hardware);
     auto const load = 2 + 64 / 1000.0, work = 64 / 500.0 + 3; // tiles 2 x 8 and 8 x 2
 
-    EXPECT_TRUE(buffered.placement.is_buffered);
-    EXPECT_FALSE(single.placement.is_buffered);
-    EXPECT_EQ(buffered.placement.shared_bytes, single.placement.shared_bytes + 64);
+    EXPECT_TRUE(buffered.running.is_buffered);
+    EXPECT_FALSE(single.running.is_buffered);
+    EXPECT_EQ(buffered.running.shared_bytes, single.running.shared_bytes + 64);
     auto const after = 0.032 + 8 / 1000.0; // div, results
     EXPECT_NEAR(buffered.block_us, load + 8 * work + after, 1e-9) << "only the first load is seen";
     EXPECT_NEAR(single.block_us, 8 * (load + work) + after, 1e-9);
@@ -255,15 +255,15 @@ TEST(Reuse, a_tensor_that_is_two_operands_comes_from_memory_once) {
 TEST(Registers, a_large_product_leaves_room_for_fewer_blocks) {
     auto hardware = plain();
     auto const graph = programs::fused_rms_linear({64, 12, 64}, {1, 3}); // 64 x 64 sums, 32 of a thread
-    EXPECT_EQ(only_kernel(graph, hardware).placement.limit, Limit::threads);
+    EXPECT_EQ(only_kernel(graph, hardware).running.limit, Limit::threads);
 
     hardware.registers = 16384; // 2 blocks of 128 threads with 32 + 32 registers
     hardware.thread_registers = 255;
-    auto const placement = only_kernel(graph, hardware).placement;
-    EXPECT_EQ(placement.resident, 2);
-    EXPECT_EQ(placement.limit, Limit::registers);
-    EXPECT_EQ(placement.registers, 64);
-    EXPECT_EQ(placement.spilled, 0);
+    auto const running = only_kernel(graph, hardware).running;
+    EXPECT_EQ(running.resident, 2);
+    EXPECT_EQ(running.limit, Limit::registers);
+    EXPECT_EQ(running.registers, 64);
+    EXPECT_EQ(running.spilled, 0);
 }
 
 TEST(Registers, what_does_not_fit_is_written_and_read_at_every_step) {
@@ -273,7 +273,7 @@ TEST(Registers, what_does_not_fit_is_written_and_read_at_every_step) {
     hardware.thread_registers = 48;
     auto const cost = only_kernel(graph, hardware);
 
-    EXPECT_EQ(cost.placement.spilled, 16);
+    EXPECT_EQ(cost.running.spilled, 16);
     EXPECT_DOUBLE_EQ(cost.shared_traffic - before, 3 * 128 * 16 * 4 * 2.0);
 }
 
@@ -297,7 +297,7 @@ TEST(Known, the_kernel_that_mirage_ships_is_faster_than_two_library_kernels) {
     auto const shipped = estimate(programs::fused_rms_linear(sizes, {96, 64}), a100());
 
     EXPECT_GT(two.us / shipped.us, 1.1);
-    EXPECT_TRUE(shipped.kernels[0].placement.is_buffered);
+    EXPECT_TRUE(shipped.kernels[0].running.is_buffered);
     EXPECT_LT(shipped.us, estimate(programs::fused_rms_linear(sizes, {768, 4}), a100()).us) << "rows of 16 bytes";
     EXPECT_LT(shipped.us, estimate(programs::fused_rms_linear(sizes, {96, 4}), a100()).us) << "no room to buffer";
 }

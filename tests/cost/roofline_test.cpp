@@ -21,7 +21,7 @@ TEST(LibraryKernel, a_thin_matmul_takes_the_time_to_read_its_weights) {
     EXPECT_DOUBLE_EQ(cost.flops, 2.0 * 2 * 4096 * 6144);
     EXPECT_DOUBLE_EQ(cost.compute_us, 8 * cost.flops / 312e6); // 2 rows are padded to 16
     EXPECT_DOUBLE_EQ(cost.us, 4 + 0.33 + bytes / 1.555e6);
-    EXPECT_EQ(cost.placement.blocks, 0);
+    EXPECT_EQ(cost.running.blocks, 0);
 }
 
 TEST(LibraryKernel, a_square_matmul_takes_the_time_to_compute) {
@@ -60,15 +60,15 @@ TEST(LibraryKernel, an_operand_that_is_there_twice_is_read_once) {
 TEST(GraphKernel, every_number_of_a_small_one_is_as_by_hand) {
     // X [2, 12] by steps of 4, W [12, 10] by 5 blocks and 3 steps: tiles of 16 bytes each, 8 bytes of results.
     auto const cost = only_kernel(programs::fused_rms_linear({2, 12, 10}, {5, 3}), toy());
-    auto const& placement = cost.placement;
+    auto const& running = cost.running;
 
-    EXPECT_EQ(placement.shared_bytes, 52); // both tiles, the product, both accumulators
-    EXPECT_FALSE(placement.is_buffered);   // 32 bytes more are too many
-    EXPECT_EQ(placement.resident, 2);      // in 128 bytes
-    EXPECT_EQ(placement.limit, Limit::shared_memory);
-    EXPECT_DOUBLE_EQ(placement.occupancy, 0.5); // 2 x 128 threads
-    EXPECT_EQ(placement.waves, 2);              // 5 blocks, 4 at a time
-    EXPECT_EQ(placement.last_wave, 1);
+    EXPECT_EQ(running.shared_bytes, 52); // both tiles, the product, both accumulators
+    EXPECT_FALSE(running.is_buffered);   // 32 bytes more are too many
+    EXPECT_EQ(running.resident, 2);      // in 128 bytes
+    EXPECT_EQ(running.limit, Limit::shared_memory);
+    EXPECT_DOUBLE_EQ(running.occupancy, 0.5); // 2 x 128 threads
+    EXPECT_EQ(running.waves, 2);              // 5 blocks, 4 at a time
+    EXPECT_EQ(running.last_wave, 1);
 
     EXPECT_DOUBLE_EQ(cost.bytes, 48 + 240 + 40); // X, W, Z; what is read again is in the cache
     // A block: matmul 3 x 32; accumulate 3 x 4, accumulate_rms 3 x 8, div 4 x 4.
@@ -121,19 +121,19 @@ TEST(GraphKernel, the_busiest_multiprocessor_decides) {
 
 TEST(GraphKernel, what_is_resident_is_limited_by_threads_blocks_and_shared_memory) {
     auto hardware = toy();
-    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 128), hardware).placement.occupancy, 1)
+    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 128), hardware).running.occupancy, 1)
         << "4 x 128 threads, 4 x 16 bytes";
-    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).placement.waves, 1);
-    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 200), hardware).placement.occupancy, 400 / 512.0) << "2 x 200 threads";
-    EXPECT_EQ(only_kernel(exp_by_rows(8, 200), hardware).placement.waves, 2);
+    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).running.waves, 1);
+    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 200), hardware).running.occupancy, 400 / 512.0) << "2 x 200 threads";
+    EXPECT_EQ(only_kernel(exp_by_rows(8, 200), hardware).running.waves, 2);
 
     hardware.blocks_per_multiprocessor = 1;
-    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 128), hardware).placement.occupancy, 0.25);
-    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).placement.waves, 4);
+    EXPECT_DOUBLE_EQ(only_kernel(exp_by_rows(8, 128), hardware).running.occupancy, 0.25);
+    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).running.waves, 4);
 
     hardware = toy();
     hardware.shared_memory = 40;
-    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).placement.waves, 2) << "2 x 16 bytes";
+    EXPECT_EQ(only_kernel(exp_by_rows(8, 128), hardware).running.waves, 2) << "2 x 16 bytes";
 }
 
 TEST(GraphKernel, a_block_that_no_multiprocessor_holds_does_not_fit) {
@@ -261,7 +261,7 @@ RC_GTEST_PROP(Estimate, more_rows_never_cost_less, ()) {
 TEST(GraphKernel, shared_memory_may_be_full) {
     auto const program = exp_by_rows(4);
     auto hardware = toy();
-    auto const bytes = only_kernel(program, hardware).placement.shared_bytes;
+    auto const bytes = only_kernel(program, hardware).running.shared_bytes;
     ASSERT_GT(bytes, 0);
 
     hardware.block_shared_memory = static_cast<std::uint64_t>(bytes);

@@ -20,7 +20,7 @@ namespace espalier::cost {
 enum class Limit : std::uint8_t { blocks, threads, shared_memory, registers };
 
 /// How the blocks of a graph-defined kernel run.
-struct Placement {
+struct Running {
     std::int64_t blocks = 0;   ///< 0: a library kernel
     std::int64_t resident = 1; ///< on a multiprocessor at a time; 0: none fits
     Limit limit = Limit::blocks;
@@ -32,7 +32,7 @@ struct Placement {
     double registers = 0;          ///< of a thread
     double spilled = 0;            ///< registers of a thread that there are not
 
-    bool operator==(Placement const&) const = default;
+    bool operator==(Running const&) const = default;
 };
 
 /// Time by what is used, each as if there were nothing else.
@@ -68,7 +68,7 @@ struct KernelCost {
     double in_flight_bytes = 0; ///< that the blocks of a wave have asked for at a time
     double flops = 0;
     double padded_flops = 0; ///< with what matmuls are padded by
-    Placement placement;
+    Running running;
     bool fits = true; ///< false: no multiprocessor can hold a block; the rest is then as if one could
 
     bool operator==(KernelCost const&) const = default;
