@@ -123,9 +123,10 @@ struct Mugraph::Shared {
         : hardware(config.hardware),
           setup{Target(config.program), make_space(config), config.prune, seed, &hardware, &answers},
           verifier(setup.target, setup.space, verify, seed) {
-        setup.launch_us = cost::lower_bound_us(0, 1, 0, hardware);
         // a float has 24 bits: the bound of a partial program must not round above the cost of a complete one
-        setup.least_us = 0.999999 * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
+        constexpr double below = 0.999999;
+        setup.launch_us = below * cost::lower_bound_us(0, 1, 0, hardware);
+        setup.least_us = below * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
         check_program(setup);
         drop_useless_ops(setup);
     }
