@@ -81,22 +81,24 @@ struct Keys {
     KeyInfo operator()(char const* name, char const* help, char const* example) const {
         return {name, help, missing == Missing::is_refused ? example : ""};
     }
+    /// One that files did not have to have from the start. Without it a machine does not have the part at all.
+    [[nodiscard]] static KeyInfo optional(char const* name, char const* help) { return {name, help}; }
 };
 
 void add_memory(Section<HardwareConfig>& section, Keys const& key) {
     using Hardware = HardwareConfig;
     section.field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
-        .field(key("latency", "from asking device memory to having the bytes", "330ns"), &Hardware::latency,
+        .field(key.optional("latency", "from asking device memory to having the bytes"), &Hardware::latency,
                duration({0s, 1s}))
         .field(key("l2_bandwidth", "of the last-level cache", "7219GB/s"), &Hardware::l2_bandwidth, rate())
         .field(key("l2", "size of the last-level cache", "40MiB"), &Hardware::l2, capacity())
-        .field(key("l2_access", "what the last-level cache gives in one access; less takes as long", "64B"),
+        .field(key.optional("l2_access", "what the last-level cache gives in one access; less takes as long"),
                &Hardware::l2_access, size_bytes({1, 4 * kibibyte}))
-        .field(key("sector", "the least that the last-level cache moves", "32B"), &Hardware::sector,
+        .field(key.optional("sector", "the least that the last-level cache moves"), &Hardware::sector,
                size_bytes({1, 4 * kibibyte}))
         .field(key("shared_bandwidth", "of the shared memory of all multiprocessors together", "19491GB/s"),
                &Hardware::shared_bandwidth, rate())
-        .field(key("shared_banks", "of 4 bytes, of the shared memory of a multiprocessor; 1: it has none", "32"),
+        .field(key.optional("shared_banks", "of 4 bytes, of the shared memory of a multiprocessor; 1: it has none"),
                &Hardware::shared_banks, integer<std::int32_t>({1, 1024}));
 }
 
@@ -106,10 +108,9 @@ void add_arithmetic(Section<HardwareConfig>& section, Keys const& key) {
         .field(
             key("matmul_tflops", "10^12 operations per second in matmuls", "{f16: 312, bf16: 312, f32: 20, f64: 20}"),
             &Hardware::matmul_tflops, rates_section().codec())
-        .field(key("matmul_shape", "m x n x k of one instruction, to which operands are padded",
-                   "{f16: 16x8x16, bf16: 16x8x16, f32: 1x1x1, f64: 8x8x4}"),
+        .field(key.optional("matmul_shape", "m x n x k of one instruction, to which operands are padded"),
                &Hardware::matmul_shape, shapes_section().codec())
-        .field(key("matmul_units", "of a multiprocessor; a tile of matmul_shape keeps one busy", "4"),
+        .field(key.optional("matmul_units", "of a multiprocessor; a tile of matmul_shape keeps one busy"),
                &Hardware::matmul_units, integer<std::int32_t>({1, 1024}))
         .field(key("pointwise_tflops", "10^12 operations per second in everything else",
                    "{f16: 78, bf16: 39, f32: 20, f64: 10}"),
@@ -128,9 +129,9 @@ void add_limits(Section<HardwareConfig>& section, Keys const& key) {
                &Hardware::threads_per_multiprocessor, count())
         .field(key("blocks_per_multiprocessor", "the most that are resident", "32"),
                &Hardware::blocks_per_multiprocessor, count())
-        .field(key("registers", "of a multiprocessor, 32 bits each; 0: no limit", "65536"), &Hardware::registers,
+        .field(key.optional("registers", "of a multiprocessor, 32 bits each; 0: no limit"), &Hardware::registers,
                integer<std::int32_t>({0, 1 << 30}))
-        .field(key("thread_registers", "the most that a thread may have; 0: no limit", "255"),
+        .field(key.optional("thread_registers", "the most that a thread may have; 0: no limit"),
                &Hardware::thread_registers, integer<std::int32_t>({0, 1 << 20}));
 }
 
@@ -226,6 +227,8 @@ Value write_hardware(HardwareConfig const& hardware) {
 base::Json hardware_schema() {
     auto map = hardware_section(Missing::is_refused).schema();
     map["required"] = base::Json::array();
+    for (auto& [key, property] : map["properties"].items())
+        if (key != "name") property.erase("default"); // what a map leaves out is that of its `from`
     base::Json const word{{"description", expected_text()}, {"type", "string"}, {"examples", hardware_names()}};
     map["properties"][base_key] = word;
     map["properties"][base_key]["description"] = "the machine that supplies what the map leaves out";

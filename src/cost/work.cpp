@@ -119,12 +119,9 @@ Work work_of(Graph const& graph, OpId op, TensorInfos const& tensors, config::Ha
 
 BlockWork work_of_block(Graph const& block, config::HardwareConfig const& hardware) {
     auto const tensors = infer(block);
+    auto const in_loop = work_in_loop(block, tensors).ops;
     BlockWork out;
-    for (auto const i : block.ops.ids()) {
-        auto const& operands = block.ops[i].inputs;
-        auto const is_in_loop = operands.empty() || !tensors[operands.front()].is_after_loop;
-        (is_in_loop ? out.step : out.once) += work_of(block, i, tensors, hardware);
-    }
+    for (auto const i : block.ops.ids()) (in_loop[i] ? out.step : out.once) += work_of(block, i, tensors, hardware);
     for (std::size_t j = 0; j < block.inputs.size(); ++j)
         (block.schedule.inputs[j].loop >= 0 ? out.step : out.once).shared_bytes +=
             bytes_of(block.inputs[j].shape, block.dtype);

@@ -1,7 +1,7 @@
 #include "espalier/problems/mugraph/kind.hpp"
 
+#include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
-#include "espalier/problems/mugraph/report.hpp"
 
 #include <fmt/core.h>
 
@@ -47,12 +47,18 @@ public:
                 {"found_s", "found", "s"},
                 {"scope", "scope"},
                 {"sampled_elements", "sampled elements"},
-                {"form", "form"}};
+                {"form", "form"},
+                {"schedules", "schedules"}};
     }
     [[nodiscard]] base::Json results(std::size_t top) const override { return results_json(own(), ranked(), top); }
+    [[nodiscard]] Listing listed(std::size_t top) const override { return mugraph::listed(own(), ranked(), top); }
     [[nodiscard]] base::Json input() const override { return input_json(own()); }
+    [[nodiscard]] base::Json more() const override { return {{"forms", forms_json(ranked())}}; }
     [[nodiscard]] std::string results_text(std::size_t top) const override {
         return mugraph::results_text(own(), ranked(), top);
+    }
+    [[nodiscard]] std::string all_results_text(std::size_t top) const override {
+        return mugraph::all_results_text(own(), ranked(), top);
     }
     [[nodiscard]] std::string title(base::Json const& result) const override {
         auto const kernels = result.at("kernels").get<int>();

@@ -21,12 +21,13 @@ using Records = std::vector<search::ResultRecord>;
 /// speedup, kernels, graph_kernels, loop_range, verified, error_bound, found_s, scope, sampled_elements, text}`. `top`
 /// 0: all.
 [[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list, std::size_t top);
+/// Of those at the given places of the list.
+[[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list,
+                                      std::vector<std::size_t> const& places);
 /// Of the program that was searched: estimated, in us.
 [[nodiscard]] double input_cost(MugraphConfig const& config);
 /// The program itself, in the same terms.
 [[nodiscard]] base::Json input_json(MugraphConfig const& config);
-/// A table of the cheapest, and the input program below it.
-[[nodiscard]] std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top);
 /// states -> rejected by reason -> candidates -> verified -> proved.
 [[nodiscard]] search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts,
                                     Records const& records);
