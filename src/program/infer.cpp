@@ -22,7 +22,8 @@ std::string label(Graph const& graph, OpId op) {
 class Inference {
 public:
     explicit Inference(Graph const& graph) : graph_(graph) {
-        for (auto const& input : graph.inputs) tensors_.push_back({input.shape});
+        for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+            tensors_.push_back({graph.inputs[i].shape, side_of_input(i)});
     }
     TensorInfos run() {
         for (auto const i : graph_.ops.ids()) add(i);
@@ -49,16 +50,22 @@ private:
             if (!tensors_.contains(id))
                 throw InputError("{}: there is no tensor {} before it", label(graph_, i), id.value);
     }
-    [[nodiscard]] bool is_after_loop(OpId i) const {
-        auto const& inputs = op(i).inputs;
-        if (inputs.empty()) throw InputError("{}: it has no operands", label(graph_, i));
-        auto const first = tensor(inputs[0]).is_after_loop;
-        for (auto const id : inputs)
-            if (tensor(id).is_after_loop != first)
-                throw InputError("{}: one operand is in the loop and one after it", label(graph_, i));
-        if (!is_accumulator(info(op(i).code))) return first;
-        if (first) throw InputError("{}: its operand is not in the loop", label(graph_, i));
-        return true;
+    /// A loop of one step leaves every tile as it is.
+    [[nodiscard]] LoopSide side_of_input(std::size_t i) const {
+        auto const& schedule = graph_.schedule;
+        auto const is_split = i < schedule.inputs.size() && schedule.inputs[i].loop >= 0 && schedule.loop > 1;
+        return graph_.level == Level::block && !is_split ? LoopSide::invariant : LoopSide::in_loop;
+    }
+    [[nodiscard]] LoopSide side(OpId i) const {
+        if (graph_.level != Level::block) return LoopSide::in_loop;
+        if (op(i).inputs.empty()) throw InputError("{}: it has no operands", label(graph_, i));
+        std::vector<LoopSide> sides;
+        for (auto const id : op(i).inputs) sides.push_back(tensor(id).side);
+        auto const& row = info(op(i).code);
+        if (auto const out = side_of(row, sides)) return *out;
+        throw InputError("{}: {}", label(graph_, i),
+                         is_accumulator(row) ? "its operand is not in the loop"
+                                             : "one operand is in the loop and one after it");
     }
     [[nodiscard]] TensorInfo const& tensor(TensorId id) const { return tensors_[id]; }
 
@@ -74,7 +81,7 @@ private:
             for (auto const& one : shapes) got += (got.empty() ? "" : " and ") + to_text(one);
             throw InputError("{}: operands {} do not fit, it needs {}", label(graph_, i), got, row.needs);
         }
-        tensors_.push_back({*shape, graph_.level == Level::block && is_after_loop(i), i, output});
+        tensors_.push_back({*shape, side(i), i, output});
     }
     void add_outputs_of_body(OpId i) {
         if (op(i).body < 0 || op(i).body >= static_cast<int>(graph_.bodies.size()))
@@ -84,12 +91,11 @@ private:
             throw InputError("{}: its body is of another level", label(graph_, i));
         check_inputs_of_body(i, body);
         auto const inside = infer(body);
-        auto const after = graph_.level == Level::block && is_after_loop(i);
         int output = 0;
         for (auto const id : body.outputs) {
             auto const& tile = inside[id].shape;
             auto const shape = body.level == Level::block ? joined_shape(tile, body.schedule) : tile;
-            tensors_.push_back({shape, after, i, output++});
+            tensors_.push_back({shape, side(i), i, output++});
         }
     }
     void check_inputs_of_body(OpId i, Graph const& body) const {
@@ -115,7 +121,7 @@ void check_outputs_of_block(Graph const& block, TensorInfos const& tensors) {
     for (auto const id : block.outputs) {
         auto const& tensor = tensors[id];
         if (tensor.maker == no_op) throw InputError("a block outputs its own input {}", id.value);
-        if (!tensor.is_after_loop && block.schedule.loop > 1)
+        if (tensor.side == LoopSide::in_loop)
             throw InputError("a block outputs tile {}, which is in the loop: it needs an accumulator", id.value);
     }
 }
@@ -155,6 +161,33 @@ TensorInfos infer(Graph const& graph) {
     auto tensors = Inference(graph).run();
     if (graph.level == Level::block) check_outputs_of_block(graph, tensors);
     return tensors;
+}
+
+std::optional<LoopSide> side_of(OpInfo const& row, std::span<LoopSide const> operands) {
+    auto const is_any = [&](LoopSide side) { return std::ranges::count(operands, side) > 0; };
+    auto const is_after = is_any(LoopSide::after_loop);
+    if (is_after && (is_any(LoopSide::in_loop) || is_accumulator(row))) return std::nullopt;
+    if (is_after || is_accumulator(row)) return LoopSide::after_loop;
+    return is_any(LoopSide::in_loop) ? LoopSide::in_loop : LoopSide::invariant;
+}
+
+LoopWork work_in_loop(Graph const& block, TensorInfos const& tensors) {
+    LoopWork out{base::IndexedVector<OpId, bool>(block.ops.size()),
+                 base::IndexedVector<TensorId, bool>(tensors.size())};
+    auto const has_loop = block.schedule.loop > 1;
+    for (auto const id : tensors.reversed_ids()) { // readers first
+        auto const& [shape, side, maker, output] = tensors[id];
+        if (side == LoopSide::in_loop || (side == LoopSide::invariant && !has_loop)) out.tiles[id] = true;
+        if (maker == no_op) continue;
+        auto const& op = block.ops[maker];
+        if (out.tiles[id] || is_accumulator(info(op.code))) out.ops[maker] = true;
+        if (output > 0 || !out.ops[maker]) continue;
+        for (auto const operand : op.inputs) out.tiles[operand] = true;
+    }
+    for (auto const id : tensors.ids()) // an op in the loop makes all its tiles there
+        if (tensors[id].maker != no_op && tensors[id].side != LoopSide::after_loop)
+            out.tiles[id] = out.ops[tensors[id].maker];
+    return out;
 }
 
 int output_count(Graph const& graph, Op const& op) {

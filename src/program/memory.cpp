@@ -11,11 +11,13 @@ class Timeline {
 public:
     Timeline(Graph const& block, TensorInfos const& tensors)
         : block_(block), tensors_(tensors), step_of_(block.ops.size()) {
+        auto const in_loop =
+            work_in_loop(block, tensors).ops; // an accumulator, though its value is there only after it
         for (auto const i : block.ops.ids())
-            if (is_in_loop(i)) step_of_[i] = ++last_;
+            if (in_loop[i]) step_of_[i] = ++last_;
         loop_end_ = last_;
         for (auto const i : block.ops.ids())
-            if (!is_in_loop(i)) step_of_[i] = ++last_;
+            if (!in_loop[i]) step_of_[i] = ++last_;
     }
     [[nodiscard]] std::int64_t peak_bytes() const {
         std::vector<std::int64_t> live(static_cast<std::size_t>(last_) + 1);
@@ -27,11 +29,6 @@ public:
 
 private:
     [[nodiscard]] bool has_loop() const { return block_.schedule.loop > 1; }
-    /// An accumulator works in the loop, though its value is there only after it.
-    [[nodiscard]] bool is_in_loop(OpId op) const {
-        auto const& inputs = block_.ops[op].inputs;
-        return inputs.empty() || !tensors_[inputs.front()].is_after_loop;
-    }
     [[nodiscard]] bool is_accumulated(TensorId tensor) const {
         auto const maker = tensors_[tensor].maker;
         return maker != no_op && is_accumulator(info(block_.ops[maker].code));

@@ -49,6 +49,7 @@ struct Origin {
     int input = -1;
     Region const* region = nullptr; ///< none: the whole tensor is there
     Strides strides{};
+    std::int64_t every = 1; ///< of so many tiles the first is read
 
     [[nodiscard]] std::int64_t offset(int dim, std::int64_t index) const {
         auto const d = static_cast<std::size_t>(dim);
@@ -105,15 +106,14 @@ private:
         }
         auto const& body = *plan.ops[i].body;
         auto const is_block = body.graph->level == program::Level::block;
-        auto const inside = write_graph(body, is_block ? cut_operands(op, plan.ops[i], values)
-                                                       : narrowed_operands(op, plan.ops[i], values));
+        auto const inside =
+            write_graph(body, is_block ? cut_operands(op, plan.ops[i], values) : narrowed_operands(plan, i, values));
         auto made = first;
         for (auto const id : body.graph->outputs) {
             auto const at = std::exchange(made, TensorId{made.value + 1});
             auto const& region = plan.regions[at];
             if (!region.is_needed) continue;
-            values[at] = is_block ? join(inside[id], body.tensors[id].shape, region, plan.ops[i])
-                                  : Value{&region, narrow(inside[id], region)};
+            values[at] = is_block ? join(inside, id, region, plan.ops[i]) : Value{&region, narrow(inside[id], region)};
         }
     }
 
@@ -122,7 +122,8 @@ private:
         TapeStep step{.code = op.code, .attributes = plan.ops[i].attributes};
         step.tag = function_tag(info(op.code), op.attributes);
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
-            step.operands.push_back(take(values[op.inputs[j]], plan.ops[i].operands[j]));
+            step.operands.push_back(
+                take(values[op.inputs[j]], plan.ops[i].operands[j], tiles_between(plan, i, op.inputs[j])));
         auto batch = slot(step.operands[0]).batch;
         if (is_accumulator(info(op.code))) {
             step.loop = plan.graph->schedule.loop;
@@ -134,20 +135,33 @@ private:
         return tape_.steps.back().out;
     }
     bool result_has_q(Op const& op, TapeStep const& step) {
-        auto const operands_have = std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
-        if (info(op.code).field.scalar != field::Scalar::exp) return operands_have;
-        if (!operands_have) tape_.has_no_exponent = true;
+        if (!program::has_exponential(info(op.code)))
+            return std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
+        if (!slot(step.operands.back()).has_q) tape_.has_no_exponent = true;
         return false;
     }
 
-    /// A slot with just these elements of a value.
-    SlotId take(Value& value, Region const& wanted) {
+    /// What an op after the loop reads of a tile that is there at every step is that of the first.
+    static std::int64_t tiles_between(Plan const& plan, OpId reader, TensorId tensor) {
+        if (plan.graph->level != program::Level::block || plan.in_loop.ops[reader]) return 1;
+        return steps_of(plan, tensor);
+    }
+    /// How many tiles a block has of a tensor.
+    static std::int64_t steps_of(Plan const& block, TensorId tensor) {
+        return block.in_loop.tiles[tensor] ? block.graph->schedule.loop : 1;
+    }
+
+    /// A slot with just these elements of a value; of every so many tiles the first.
+    SlotId take(Value& value, Region const& wanted, std::int64_t every = 1) {
         if (value.slot == no_slot && value.readers == 1) return gather(origin(value), wanted);
         if (value.slot == no_slot) value.slot = gather(origin(value), *value.region);
-        return narrow(value, wanted);
+        return narrow(value, wanted, every);
     }
-    SlotId narrow(Value const& value, Region const& wanted) {
-        return wanted.dims == value.region->dims ? value.slot : gather(origin(value), wanted);
+    SlotId narrow(Value const& value, Region const& wanted, std::int64_t every = 1) {
+        if (wanted.dims == value.region->dims && every == 1) return value.slot;
+        auto from = origin(value);
+        from.every = every;
+        return gather(from, wanted);
     }
     [[nodiscard]] static Origin origin(Value const& value) {
         if (value.slot != no_slot)
@@ -158,12 +172,12 @@ private:
     /// Every tile of the origin, or an input, narrowed to the wanted elements.
     SlotId gather(Origin const& from, Region const& wanted) {
         auto step = gathering_step(from);
-        auto const batch = from.slot == no_slot ? 1 : slot(from.slot).batch;
+        auto const batch = from.slot == no_slot ? 1 : slot(from.slot).batch / from.every;
         std::vector<std::int64_t> starts;
         for (std::size_t d = 0; d < wanted.dims.size(); ++d)
             starts.push_back(add_list(from, static_cast<int>(d), wanted.dims[d], 0));
         for (std::int64_t b = 0; b < batch; ++b) {
-            tape_.rows.push_back(from.slot == no_slot ? 0 : b * element_count(slot(from.slot).shape));
+            tape_.rows.push_back(from.slot == no_slot ? 0 : b * from.every * element_count(slot(from.slot).shape));
             tape_.rows.insert(tape_.rows.end(), starts.begin(), starts.end());
         }
         return push(std::move(step), wanted.shape(), batch);
@@ -188,12 +202,12 @@ private:
         return tape_.steps.back().out;
     }
 
-    Values narrowed_operands(Op const& op, OpPlan const& plan, Values& values) {
+    Values narrowed_operands(Plan const& plan, OpId i, Values& values) {
         Values out;
-        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            auto const& region = plan.body->regions[out.next()];
+        for (auto const id : plan.graph->ops[i].inputs) {
+            auto const& region = plan.ops[i].body->regions[out.next()];
             out.push_back({&region});
-            if (region.is_needed) out.back().slot = take(values[op.inputs[i]], region);
+            if (region.is_needed) out.back().slot = take(values[id], region, tiles_between(plan, i, id));
         }
         return out;
     }
@@ -206,13 +220,14 @@ private:
         }
         return out;
     }
-    /// The tiles of operand `i` for all blocks that are hit and all steps. An input that only this reads, and only
-    /// once, is made in place.
+    /// The tiles of operand `i` for all blocks that are hit and all steps that read it. An input that only this reads,
+    /// and only once, is made in place.
     SlotId cut(Value& value, OpPlan const& plan, std::size_t i) {
-        auto const& region = plan.body->regions[TensorId{static_cast<int>(i)}];
-        auto const& schedule = plan.body->graph->schedule;
+        TensorId const tile{static_cast<int>(i)};
+        auto const& region = plan.body->regions[tile];
+        auto const steps = steps_of(*plan.body, tile);
         auto const blocks = plan.hits[0].size() * plan.hits[1].size() * plan.hits[2].size();
-        auto const batch = static_cast<std::int64_t>(blocks) * schedule.loop;
+        auto const batch = static_cast<std::int64_t>(blocks) * steps;
         auto const shape = region.shape();
         auto const is_read_once =
             value.readers == 1 && batch * element_count(shape) <= element_count(value.region->shape());
@@ -221,7 +236,7 @@ private:
         auto step = gathering_step(from);
         std::map<std::pair<int, std::int64_t>, std::int64_t> lists; // (dimension, part)
         for_each_hit(plan.hits, [&](auto const& block) {
-            for (std::int64_t s = 0; s < schedule.loop; ++s) add_tile(from, plan, i, {block, s}, lists);
+            for (std::int64_t s = 0; s < steps; ++s) add_tile(from, plan, i, {block, s}, lists);
         });
         return push(std::move(step), shape, batch);
     }
@@ -242,10 +257,11 @@ private:
     }
 
     /// The needed elements of a kernel's output, from the tiles of its blocks.
-    Value join(Value const& value, Shape const& tile, Region const& wanted, OpPlan const& plan) {
-        auto const from = origin(value);
+    Value join(Values const& inside, TensorId output, Region const& wanted, OpPlan const& plan) {
+        auto const from = origin(inside[output]);
+        auto const& tile = plan.body->tensors[output].shape;
         auto step = gathering_step(from);
-        auto const size = element_count(slot(value.slot).shape);
+        auto const size = element_count(slot(from.slot).shape) * steps_of(*plan.body, output);
         tape_.rows.push_back(0);
         for (int dim = 0; dim < tile.rank(); ++dim) {
             tape_.rows.push_back(static_cast<std::int64_t>(tape_.indices.size()));

@@ -41,6 +41,7 @@ struct OpPlan {
 struct Plan {
     program::Graph const* graph = nullptr;
     program::TensorInfos tensors;
+    program::LoopWork in_loop; ///< of a block graph
     base::IndexedVector<program::TensorId, Region> regions;
     base::IndexedVector<program::OpId, OpPlan> ops;
     base::IndexedVector<program::OpId, program::TensorId> first_outputs;

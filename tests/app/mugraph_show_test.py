@@ -44,8 +44,27 @@ class Show(RunThere):
     def rows(self, text: str) -> list[str]:
         return re.findall(r"^ +\d+ +[\d.]+ +[\d.]+x .*[0-9a-f]{16}$", text, re.M)
 
-    def test_what_cannot_be_explained_says_so(self):
-        self.expect_refused(self.espalier("show", "run", "--program", "1", "--explain"), "--explain: there are no steps to explain", "kind: placement")
+    def parts_of(self, table: str) -> float:
+        """The cost that a table of `--explain` ends with, of which all sums were checked."""
+        sums = []
+        for kernel in table.split("kernel ")[1:-1]:
+            times = {name: float(us) for name, us in re.findall(r"^  (\w[\w ]*?) +([\d.]+) us", kernel, re.M)}
+            sums.append(times.pop("sum"))
+            self.assertAlmostEqual(sum(times.values()), sums[-1], delta=0.004)
+        total = float(re.search(r"^\d+ kernels?: ([\d.]+) us$", table, re.M)[1])
+        self.assertAlmostEqual(sum(sums), total, delta=0.004)
+        return total
+
+    def test_the_parts_of_a_cost_add_up_to_it(self):
+        shown = json.loads(self.shown("--json"))
+        for one in (shown["results"][0], shown["results"][-1]):
+            own, of_input = self.shown("--program", one["id"], "--explain").split("the input\n")
+
+            self.assertAlmostEqual(self.parts_of(own), one["cost_us"], delta=0.001)
+            self.assertAlmostEqual(self.parts_of(of_input), shown["input"]["cost_us"], delta=0.001)
+            for word in ("bound by", "waves" if "waves" in own else "wave", "in sectors", "with padding to 16x8x16", "limited by"):
+                self.assertIn(word, own)
+            self.assertIn("an estimate, not a measurement", own)
 
     def forms(self) -> list[dict]:
         """The cheapest program of each form with the number of its schedules, found from the list of all programs alone."""

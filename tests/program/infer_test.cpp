@@ -46,17 +46,17 @@ TEST(Infer, tells_shapes_makers_and_loop_sides) {
     auto const block = infer(fused_rmsnorm().bodies[0]);
 
     ASSERT_EQ(block.size(), 6u);
-    EXPECT_EQ(block[TensorId{2}], (TensorInfo{{2, 64}, false, OpId{0}, 0})); // the product of one step
-    EXPECT_EQ(block[TensorId{3}], (TensorInfo{{2, 64}, true, OpId{1}, 0}));
-    EXPECT_EQ(block[TensorId{4}], (TensorInfo{{2, 1}, true, OpId{2}, 0}));
-    EXPECT_EQ(infer(fused_rmsnorm())[TensorId{2}], (TensorInfo{{2, 6144}, false, OpId{0}, 0}));
+    EXPECT_EQ(block[TensorId{2}], (TensorInfo{{2, 64}, LoopSide::in_loop, OpId{0}, 0})); // the product of one step
+    EXPECT_EQ(block[TensorId{3}], (TensorInfo{{2, 64}, LoopSide::after_loop, OpId{1}, 0}));
+    EXPECT_EQ(block[TensorId{4}], (TensorInfo{{2, 1}, LoopSide::after_loop, OpId{2}, 0}));
+    EXPECT_EQ(infer(fused_rmsnorm())[TensorId{2}], (TensorInfo{{2, 6144}, {}, OpId{0}, 0}));
 }
 
 TEST(Infer, numbers_the_outputs_of_a_kernel) {
     auto const tensors = infer(split_attention());
 
-    EXPECT_EQ(tensors[TensorId{3}], (TensorInfo{{2, 8, 256}, false, OpId{0}, 0}));
-    EXPECT_EQ(tensors[TensorId{4}], (TensorInfo{{2, 8, 4}, false, OpId{0}, 1}));
+    EXPECT_EQ(tensors[TensorId{3}], (TensorInfo{{2, 8, 256}, {}, OpId{0}, 0}));
+    EXPECT_EQ(tensors[TensorId{4}], (TensorInfo{{2, 8, 4}, {}, OpId{0}, 1}));
     EXPECT_EQ(tensors[TensorId{7}].shape, (Shape{2, 8, 64}));
 }
 
@@ -65,6 +65,45 @@ TEST(Infer, both_operands_are_on_one_side_of_the_loop) {
     block.ops[OpId{3}].inputs = {3, 2};
 
     EXPECT_THAT([&] { (void)infer(block); }, refuses("one operand is in the loop and one after it"));
+}
+
+/// relu(b) is made of a tile that the loop does not split: x w + relu(b) reads it after the loop, (x relu(b)) in it.
+TEST(Infer, what_the_loop_does_not_split_stands_on_both_sides_of_it) {
+    auto const block = biased_linear(4);
+    auto const tensors = infer(block);
+
+    EXPECT_EQ(tensors[TensorId{0}].side, LoopSide::in_loop);
+    EXPECT_EQ(tensors[TensorId{2}].side, LoopSide::invariant);
+    EXPECT_EQ(tensors[TensorId{5}].side, LoopSide::invariant) << "relu of it";
+    EXPECT_EQ(tensors[TensorId{6}].side, LoopSide::after_loop) << "the sum";
+    auto inside = block;
+    inside.ops[OpId{3}].inputs = {3, 5};
+    inside.ops.push_back(op(OpCode::accumulate, {6}));
+    inside.outputs = {7};
+    EXPECT_EQ(infer(inside)[TensorId{6}].side, LoopSide::in_loop);
+}
+
+TEST(Infer, a_loop_of_one_step_splits_nothing) {
+    auto const tensors = infer(biased_linear(1));
+
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(tensors[TensorId{i}].side, LoopSide::invariant) << i;
+}
+
+TEST(LoopWork, is_what_the_loop_needs) {
+    auto block = biased_linear(4);
+    auto const only_after = work_in_loop(block, infer(block));
+    block.ops.push_back(op(OpCode::add, {3, 5})); // in the loop
+    block.ops.push_back(op(OpCode::accumulate, {7}));
+    auto const both = work_in_loop(block, infer(block));
+
+    EXPECT_TRUE(only_after.ops[OpId{0}]) << "the product";
+    EXPECT_TRUE(only_after.ops[OpId{1}]) << "its accumulator";
+    EXPECT_FALSE(only_after.ops[OpId{2}]) << "relu(b) is read after the loop only";
+    EXPECT_FALSE(only_after.tiles[TensorId{2}]);
+    EXPECT_TRUE(both.ops[OpId{2}]);
+    EXPECT_TRUE(both.tiles[TensorId{2}]);
+    EXPECT_TRUE(both.tiles[TensorId{5}]);
+    EXPECT_FALSE(both.tiles[TensorId{6}]);
 }
 
 TEST(Infer, an_accumulator_works_in_the_loop) {

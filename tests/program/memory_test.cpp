@@ -51,6 +51,13 @@ TEST(Memory, ops_after_the_loop_find_the_tiles_of_the_loop_gone) {
     EXPECT_EQ(shared_memory_bytes(block), 2 * 201); // after the loop: two tiles and the sum; in the loop: the same
 }
 
+TEST(Memory, a_tile_that_is_read_after_the_loop_lives_through_it) {
+    auto const block = biased_linear(4);
+
+    // in the loop: x 2 x 3, w 3 x 5, b 1 x 5, the product and the accumulator 2 x 5
+    EXPECT_EQ(shared_memory_bytes(block), 2 * (6 + 15 + 5 + 10 + 10));
+}
+
 TEST(Memory, counts_the_bytes_of_the_dtype) {
     auto block = fused_rmsnorm().bodies[0];
     auto const half = shared_memory_bytes(block);

@@ -37,7 +37,8 @@ inline void grow(Dice& dice, Graph& graph, std::size_t count) {
 inline TensorId in_loop(Dice& dice, Graph const& block) {
     auto const tensors = infer(block);
     for (;;)
-        if (TensorId const id{static_cast<int>(pick(dice, tensors.size()))}; !tensors[id].is_after_loop) return id;
+        if (TensorId const id{static_cast<int>(pick(dice, tensors.size()))}; tensors[id].side != LoopSide::after_loop)
+            return id;
 }
 
 /// A block graph that reads the given tensors.
@@ -57,7 +58,7 @@ inline Graph random_block(Dice& dice, std::vector<Shape> const& operands) {
     grow(dice, block, 4);
     auto const tensors = infer(block);
     for (auto const id : tensors.reversed_ids())
-        if (tensors[id].maker != no_op && tensors[id].is_after_loop && block.outputs.size() < 2)
+        if (tensors[id].maker != no_op && tensors[id].side != LoopSide::in_loop && block.outputs.size() < 2)
             block.outputs.push_back(id);
     return block;
 }

@@ -41,6 +41,28 @@ inline Graph fused_rmsnorm() {
     return kernel;
 }
 
+/// The block of X W + relu(b): tiles of x and w for every step of the loop, of b for all of them.
+inline Graph biased_linear(std::int64_t loop) {
+    Graph block;
+    block.level = Level::block;
+    block.inputs = {{"", {2, 3}}, {"", {3, 5}}, {"", {1, 5}}};
+    block.ops = {op(OpCode::matmul, {0, 1}), op(OpCode::accumulate, {3}), op(OpCode::relu, {2}),
+                 op(OpCode::add, {4, 5})};
+    block.outputs = {6};
+    block.schedule.loop = loop;
+    block.schedule.inputs = {{{-1, -1, -1}, 1}, {{-1, -1, -1}, 0}, {}};
+    return block;
+}
+/// Of X [2, 12] and W [12, 5] in 4 steps.
+inline Graph fused_biased_linear() {
+    Graph kernel;
+    kernel.inputs = {{"X", {2, 12}}, {"W", {12, 5}}, {"b", {1, 5}}};
+    kernel.ops = {graph_op({0, 1, 2})};
+    kernel.outputs = {3};
+    kernel.bodies = {biased_linear(4)};
+    return kernel;
+}
+
 /// silu(X W1) * (X W2) in one kernel: X [8, 4096], W1 and W2 [4096, 4096] on 64 blocks, 64 steps.
 inline Graph fused_gated_mlp() {
     Graph block;
@@ -99,7 +121,7 @@ inline Graph split_attention() {
 inline std::vector<Graph> all_programs() {
     std::vector<Graph> out;
     for (auto const& builtin : builtins()) out.push_back(build(source_of(builtin.name)));
-    for (auto const& graph : {fused_rmsnorm(), fused_gated_mlp(), split_attention()}) {
+    for (auto const& graph : {fused_rmsnorm(), fused_biased_linear(), fused_gated_mlp(), split_attention()}) {
         out.push_back(graph);
         out.push_back(with_thread_graphs(graph));
     }

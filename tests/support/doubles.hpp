@@ -55,7 +55,7 @@ private:
             if (infos_[i].maker == program::no_op) continue;
             auto const& op = graph_.ops[infos_[i].maker];
             auto const& shape = infos_[i].shape;
-            if (infos_[i].is_after_loop != after_loop) continue;
+            if ((infos_[i].side == program::LoopSide::after_loop) != after_loop) continue;
             if (op.code == Code::graph)
                 tensors_[i] = run_body(graph_.bodies[static_cast<std::size_t>(op.body)], operands(op), infos_[i]);
             else if (is_accumulator(info(op.code)))

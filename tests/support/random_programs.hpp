@@ -35,7 +35,14 @@ private:
                 add_kernel(kernel);
             else
                 add_op(kernel, all_tensors(kernel), {});
-        return kernel.build(unread(kernel));
+        auto outputs = unread(kernel);
+        auto const inputs = static_cast<int>(kernel.so_far().inputs.size());
+        if (kernel.tensors() > inputs) add_once(outputs, inputs + static_cast<int>(below(kernel.tensors() - inputs)));
+        return kernel.build(outputs);
+    }
+    /// A tensor that may also be read, now and then.
+    void add_once(std::vector<int>& outputs, int tensor) {
+        if (chance(30) && std::ranges::count(outputs, tensor) == 0) outputs.push_back(tensor);
     }
     Shape random_shape(int rank, std::vector<std::int64_t> const& sizes) {
         Shape shape;
@@ -103,12 +110,15 @@ private:
         else
             add_op(block, side, Kind::any);
     }
-    enum class Side { in_loop, after_loop };
+    using Side = program::LoopSide;
+    /// What can be read there.
     static std::vector<int> on_side(GraphBuilder const& block, Side side) {
         auto const known = infer(block.so_far());
         std::vector<int> out;
-        for (int id = 0; id < block.tensors(); ++id)
-            if (known[program::TensorId{id}].is_after_loop == (side == Side::after_loop)) out.push_back(id);
+        for (int id = 0; id < block.tensors(); ++id) {
+            auto const found = known[program::TensorId{id}].side;
+            if (found == side || found == Side::invariant) out.push_back(id);
+        }
         return out;
     }
     void add_threads(GraphBuilder& block, std::vector<int> const& from) {
@@ -122,14 +132,17 @@ private:
         for (auto n = 1 + below(3); n > 0; --n) add_op(threads, all_tensors(threads), Kind::pointwise);
         if (!threads.so_far().ops.empty()) block.graph(threads.build(unread(threads)), operands);
     }
-    static std::vector<int> block_outputs(GraphBuilder const& block) {
+    std::vector<int> block_outputs(GraphBuilder const& block) {
         auto const known = infer(block.so_far());
-        std::vector<int> out;
-        for (auto const id : unread(block)) {
+        auto const is_ready = [&](int id) {
             auto const& tensor = known[program::TensorId{id}];
-            auto const is_ready = tensor.is_after_loop || block.so_far().schedule.loop == 1;
-            if (tensor.maker != program::no_op && is_ready) out.push_back(id);
-        }
+            return tensor.maker != program::no_op && tensor.side != Side::in_loop;
+        };
+        std::vector<int> out;
+        for (auto const id : unread(block))
+            if (is_ready(id)) out.push_back(id);
+        for (int id = 0; id < block.tensors(); ++id)
+            if (is_ready(id)) add_once(out, id);
         return out;
     }
     Graph with_output_map(Graph block) {

@@ -72,6 +72,38 @@ TEST(Evaluate, exponentials_and_roots_are_seen_at_every_level) {
     EXPECT_GT(in_bodies_only, 50);
 }
 
+/// An op after the loop that reads what the loop does not split.
+bool has_epilogue(program::Graph const& block) {
+    using program::LoopSide;
+    auto const tensors = infer(block);
+    return block.schedule.loop > 1 && std::ranges::any_of(block.ops, [&](auto const& op) {
+               auto const has = [&](LoopSide side) {
+                   return std::ranges::any_of(op.inputs, [&](auto id) { return tensors[id].side == side; });
+               };
+               return has(LoopSide::invariant) && has(LoopSide::after_loop);
+           });
+}
+bool stores_what_it_reads(program::Graph const& graph) {
+    return std::ranges::any_of(graph.ops, [&](auto const& op) {
+        return std::ranges::any_of(op.inputs, [&](auto id) { return std::ranges::count(graph.outputs, id) > 0; });
+    });
+}
+
+TEST(RandomPrograms, have_all_structures) {
+    RandomPrograms random(base::Seed{7});
+    std::ptrdiff_t epilogues = 0, stored = 0, stored_in_blocks = 0;
+    for (int i = 0; i < 1000; ++i) {
+        auto const program = random.next();
+        epilogues += std::ranges::count_if(program.bodies, has_epilogue);
+        stored += stores_what_it_reads(program) ? 1 : 0;
+        stored_in_blocks += std::ranges::count_if(program.bodies, stores_what_it_reads);
+    }
+
+    EXPECT_GT(epilogues, 50);
+    EXPECT_GT(stored, 50);
+    EXPECT_GT(stored_in_blocks, 50);
+}
+
 TEST(Evaluate, random_programs_have_the_values_of_the_reference) {
     RandomPrograms random(base::Seed{1});
     int done = 0;

@@ -86,8 +86,12 @@ Graph as_block(Rng& rng, Graph const& graph, std::vector<Shape> const& operands)
         block.inputs.push_back({"", tile_shape(operands[i], block.schedule.inputs[i], block.schedule)});
     Renamed now(count_up(operands.size()));
     base::IndexedVector<TensorId, bool> is_after(operands.size());
+    auto const is_whole = [&](TensorId tensor) { // in every step, so that it may be read after the loop as it is
+        auto const input = static_cast<std::size_t>(tensor.value);
+        return input < operands.size() && block.schedule.inputs[input].loop < 0 && happens(rng, 0.5);
+    };
     auto const end_loop = [&](TensorId& tensor) {
-        if (is_after[tensor]) return;
+        if (is_after[tensor] || is_whole(tensor)) return;
         block.ops.push_back({happens(rng, 0.7) ? Code::accumulate : pick(rng, loop_ends), random_axis(rng), {tensor}});
         is_after.push_back(true);
         tensor = newest(block);

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,8 @@ struct Op {
 /// ops in order. A value: copying copies all levels.
 ///
 /// kernel: tensors in device memory. block: tiles in shared memory, for every block of the grid and step of the loop;
-/// accumulators separate what is in the loop from what comes after. thread: values in registers, pointwise ops only.
+/// accumulators separate what is in the loop from what comes after, and what is made only of tiles that the loop does
+/// not split stands on both sides. thread: values in registers, pointwise ops only.
 struct Graph {
     Level level = Level::kernel;
     DType dtype = DType::f16;
@@ -63,12 +66,19 @@ struct Graph {
     bool operator==(Graph const&) const = default;
 };
 
+/// When a tile of a block is there.
+enum class LoopSide : std::uint8_t {
+    in_loop,    ///< another one at every step of the for-loop
+    invariant,  ///< the same one at every step, which may therefore also be read after the loop
+    after_loop, ///< one, when the loop has ended
+};
+
 /// What inference says of every tensor of a graph.
 struct TensorInfo {
     Shape shape;
-    bool is_after_loop = false; ///< block level
-    OpId maker = no_op;         ///< none: an input
-    int output = 0;             ///< which output of it
+    LoopSide side = LoopSide::in_loop; ///< block level
+    OpId maker = no_op;                ///< none: an input
+    int output = 0;                    ///< which output of it
 
     bool operator==(TensorInfo const&) const = default;
 };
@@ -78,6 +88,15 @@ using TensorInfos = base::IndexedVector<TensorId, TensorInfo>;
 /// Shapes and loop sides of all tensors. Throws InputError that names the op and what is wrong with it; a block graph
 /// is checked with its schedule against the shapes of the operands of its op.
 [[nodiscard]] TensorInfos infer(Graph const& graph);
+/// The side of what an op makes of operands on these sides; nothing if it cannot read them all.
+[[nodiscard]] std::optional<LoopSide> side_of(OpInfo const& row, std::span<LoopSide const> operands);
+/// What a block does at every step of its for-loop. All else it does once, after the loop: also what is made of
+/// invariant tiles and not read in the loop.
+struct LoopWork {
+    base::IndexedVector<OpId, bool> ops;
+    base::IndexedVector<TensorId, bool> tiles; ///< that are made, or loaded and read, at every step
+};
+[[nodiscard]] LoopWork work_in_loop(Graph const& block, TensorInfos const& tensors);
 /// How many tensors an op of the graph makes.
 [[nodiscard]] int output_count(Graph const& graph, Op const& op);
 /// Tile of an operand: its shape divided by grid and loop. Throws InputError if something does not divide.

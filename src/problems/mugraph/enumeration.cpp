@@ -4,6 +4,7 @@
 #include "espalier/base/system.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -136,7 +137,28 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
             push(node, finish_step(joins));
         else
             reject(Reject::last_op);
+        for (auto const stored : stored_sets(replay, joins))
+            if (legality_.can_finish(replay.kernel(), block, joins, stored)) push(node, finish_step(joins, stored));
     }
+}
+
+/// What a block may put out besides the tensors that nothing reads: every set of tensors that are outputs of the
+/// program, as bits.
+std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins const& joins) const {
+    std::vector<std::uint32_t> out;
+    if (!setup_->space.has_read_outputs) return out;
+    auto const& state = replay.block();
+    auto const room = std::min(max_stored, setup_->space.max_outputs - state.tensors.unconsumed());
+    for (int i = state.tensors.inputs; i < state.tensors.count; ++i) {
+        if (!legality_.can_store(state, joins, i)) continue;
+        auto const whole = parts_.values.joined(state.block->values[state.tensors[i]], *state.block, joins, 0);
+        if (whole.is_uncertain || !std::ranges::count(state.block->context->targets, whole.print)) continue;
+        auto const known = out.size();
+        out.push_back(1u << i);
+        for (std::size_t n = 0; n < known; ++n) out.push_back(out[n] | 1u << i);
+    }
+    std::erase_if(out, [&](std::uint32_t set) { return std::popcount(set) > room; });
+    return out;
 }
 
 void Enumeration::expand_kernel(Node const& node, KernelState const& state) {

@@ -31,13 +31,16 @@ private:
     template <class State>
     void announce_all(OpenGraph const& graph, State const& state);
     void push_finishes(Node const& node, Replay const& replay);
+    [[nodiscard]] std::vector<std::uint32_t> stored_sets(Replay const& replay, Joins const& joins) const;
     void push_begins(Node const& node, KernelState const& state);
     void push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands);
     void push(Node const& node, Step const& step);
     template <class Attempt>
     void examine(Attempt&& attempt);
     void reject(Reject reason, std::uint64_t n = 1) { rejected_[static_cast<std::size_t>(reason)] += n; }
-    [[nodiscard]] int graph_kernels_left(Node const& node) const { return setup_->space.graph_kernels - node.begins; }
+    [[nodiscard]] int graph_kernels_left(Node const& node) const {
+        return setup_->space.stages[node.stage].graph_kernels - node.begins;
+    }
     [[nodiscard]] SelfProducts self_products() const {
         return setup_->space.has_self_products ? SelfProducts::kept : SelfProducts::left_out;
     }

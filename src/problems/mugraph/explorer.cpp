@@ -31,23 +31,30 @@ std::size_t Explorer::memory_bytes() const {
     return replay_.memory_bytes() + contexts_.memory_bytes() + schedules_.memory_bytes();
 }
 
+/// Whether a kernel tensor may be output `o` of the program. One that is read must be it for sure.
+bool Explorer::may_be_output(int i, std::size_t o) const {
+    auto const& [context, tensors, ops, last_key, splits, pattern] = replay_.kernel();
+    auto const& value = context->values[tensors[i]];
+    if (!(value.shape == setup_->target.output_shapes[o])) return false;
+    auto const is_equal = !value.is_uncertain && value.print == context->targets[o];
+    if (tensors.is_consumed(i)) return setup_->space.has_read_outputs && is_equal;
+    return value.is_uncertain || is_equal;
+}
+
 std::optional<program::TensorIds> Explorer::matched_outputs() const {
-    auto const& shapes = setup_->target.output_shapes;
     auto const& state = replay_.kernel();
     auto const& tensors = state.tensors;
-    if (replay_.is_in_block() || state.ops == 0 || tensors.unconsumed() != static_cast<int>(shapes.size()))
+    auto const outputs = setup_->target.output_shapes.size();
+    if (replay_.is_in_block() || state.ops == 0 || tensors.unconsumed() > static_cast<int>(outputs))
         return std::nullopt;
     program::TensorIds out;
-    for (std::size_t o = 0; o < shapes.size(); ++o)
-        for (int i = tensors.inputs; i < tensors.count; ++i) {
-            auto const& value = state.context->values[tensors[i]];
-            if (tensors.is_consumed(i) || !(value.shape == shapes[o])) continue;
-            auto const may_be_equal = value.is_uncertain || value.print == state.context->targets[o];
-            if (!may_be_equal || std::ranges::count(out, program::TensorId{i})) continue;
-            out.emplace_back(i);
-            break;
-        }
-    if (out.size() != shapes.size()) return std::nullopt;
+    auto const is_taken = [&](int i) { return std::ranges::count(out, program::TensorId{i}) > 0; };
+    for (std::size_t o = 0; o < outputs; ++o)
+        for (int i = tensors.inputs; i < tensors.count && out.size() == o; ++i)
+            if (may_be_output(i, o) && !is_taken(i)) out.emplace_back(i);
+    for (int i = 0; i < tensors.count; ++i)
+        if (!tensors.is_consumed(i) && !is_taken(i)) return std::nullopt;
+    if (out.size() != outputs) return std::nullopt;
     return out;
 }
 

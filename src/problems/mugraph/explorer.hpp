@@ -30,6 +30,7 @@ public:
     [[nodiscard]] search::Notes& notes() const { return *notes_; }
 
 private:
+    [[nodiscard]] bool may_be_output(int i, std::size_t o) const;
     void forget();
     [[nodiscard]] std::size_t memory_bytes() const;
 

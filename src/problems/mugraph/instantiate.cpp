@@ -1,6 +1,7 @@
 #include "instantiate.hpp"
 
 #include "classes.hpp"
+#include "path.hpp"
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -44,8 +45,8 @@ program::Schedule schedule_of(Target const& target, Space const& space, Begin co
     return out;
 }
 
-/// The tensors of a block that nothing reads, in order.
-program::TensorIds unread(Graph const& block) {
+/// The tensors of a block that nothing reads or that are stored all the same, in order.
+program::TensorIds put_out(Graph const& block, std::uint32_t stored) {
     auto count = block.inputs.size();
     for (auto const& op : block.ops) count += static_cast<std::size_t>(program::output_count(block, op));
     base::IndexedVector<TensorId, bool> is_read(count);
@@ -53,7 +54,7 @@ program::TensorIds unread(Graph const& block) {
         for (auto const id : op.inputs) is_read[id] = true;
     program::TensorIds out;
     for (auto const id : is_read.ids())
-        if (!is_read[id]) out.push_back(id);
+        if (!is_read[id] || (stored >> id.value & 1u) != 0) out.push_back(id);
     return out;
 }
 
@@ -78,10 +79,9 @@ Graph block_of(Target const& target, Space const& space, Node const& node, int k
         auto const& step = node.steps[static_cast<std::size_t>(i)];
         block.ops.push_back(make_op(ops[step.op], step, sizes));
     }
-    block.outputs = unread(block);
-    if (to < node.count)
-        for (std::size_t a = 0; a < 3; ++a)
-            block.schedule.output[a] = static_cast<int>(node.steps[static_cast<std::size_t>(to)].in[a]) - 1;
+    auto const end = to < node.count ? node.steps[static_cast<std::size_t>(to)] : Step{};
+    block.outputs = put_out(block, stored_of(end));
+    block.schedule.output = joins_of(end);
     return block;
 }
 

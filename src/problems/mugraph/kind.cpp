@@ -13,7 +13,8 @@ std::vector<Format> program_formats() {
             {"dot", "for Graphviz"},
             {"svg", "a drawing"},
             {"json", "for scripts"},
-            {"yaml", "for people and scripts"}};
+            {"yaml", "for people and scripts"},
+            {"explain", "what it costs, kernel by kernel and part by part"}};
 }
 
 class Stored final : public StoredResults {
@@ -69,7 +70,8 @@ public:
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
     [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
-        return program_in(ranked()[id - 1], format);
+        auto const record = ranked()[id - 1];
+        return format == "explain" ? explained(own(), record) : program_in(record, format);
     }
     void check_keys() const override { mugraph::check_keys(run().results); }
     void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const override {

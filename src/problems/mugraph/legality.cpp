@@ -1,8 +1,12 @@
 #include "legality.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace espalier::problems::mugraph {
+
+using program::LoopSide;
+
 namespace {
 
 /// How many tensors one op can use up more than it makes.
@@ -33,10 +37,10 @@ int most_operands(OperandRule rule) {
 } // namespace
 
 int Legality::ops_left(KernelState const& state) const {
-    return setup_->space.kernel_op_limit(state.tensors.inputs) - state.ops;
+    return setup_->space.kernel_op_limit(state.limits, state.tensors.inputs) - state.ops;
 }
 int Legality::ops_left(BlockState const& state) const {
-    return setup_->space.block_op_limit(state.block->begin.count) - state.ops;
+    return setup_->space.block_op_limit(state.limits, state.block->begin.count) - state.ops;
 }
 
 bool Legality::is_output(program::SymbolicShape const& shape) const {
@@ -51,6 +55,12 @@ bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
     return unconsumed - most <= static_cast<int>(setup_->target.output_shapes.size());
 }
 
+/// Other outputs may be among the tensors that are read.
+bool Legality::can_be_outputs(int unconsumed) const {
+    auto const outputs = static_cast<int>(setup_->target.output_shapes.size());
+    return setup_->space.has_read_outputs ? unconsumed <= outputs : unconsumed == outputs;
+}
+
 std::optional<Reject> Legality::why_no_kernel_op(KernelState const& state, Step const& step, ValueId first,
                                                  int graphs_left) const {
     auto const& values = state.context->values;
@@ -61,7 +71,7 @@ std::optional<Reject> Legality::why_no_kernel_op(KernelState const& state, Step 
     if (after.count + made > max_tensors) return Reject::unconsumed;
     auto const left = ops_left(state) - 1;
     auto const unconsumed = after.unconsumed() + made;
-    if (left == 0 && unconsumed != static_cast<int>(setup_->target.output_shapes.size())) return Reject::last_op;
+    if (left == 0 && !can_be_outputs(unconsumed)) return Reject::last_op;
     for (int i = 0; left == 0 && i < made; ++i)
         if (!is_output(values[ValueId{first.value + i}].shape)) return Reject::last_op;
     if (!can_use_up(unconsumed, left, graphs_left)) return Reject::unconsumed;
@@ -75,16 +85,18 @@ std::optional<Reject> Legality::why_no_block_op(BlockState const& state, Step co
     auto after = state.tensors;
     after.consume(step);
     if (after.count + made > max_tensors) return Reject::unconsumed;
-    int before_loop = block.values[first].is_after_loop ? 0 : made, unread_inputs = 0;
+    auto const side = block.values[first].side;
+    bool needs_accumulator = side == LoopSide::in_loop, has_unfinished = side != LoopSide::after_loop;
     for (int i = 0; i < after.count; ++i) {
         if (after.is_consumed(i)) continue;
-        if (!block.values[after[i]].is_after_loop) ++before_loop;
-        if (i < after.inputs) ++unread_inputs;
+        auto const other = block.values[after[i]].side;
+        needs_accumulator = needs_accumulator || other == LoopSide::in_loop;
+        has_unfinished = has_unfinished || other != LoopSide::after_loop || i < after.inputs;
     }
     auto const left = ops_left(state) - 1;
-    if (left == 0 && (before_loop > 0 || unread_inputs > 0)) return Reject::last_op;
-    auto const useful = left - (before_loop > 0 ? 1 : 0);
-    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > setup_->space.max_outputs)
+    if (left == 0 && has_unfinished) return Reject::last_op;
+    auto const useful = left - (needs_accumulator ? 1 : 0);
+    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > state.max_outputs)
         return Reject::unconsumed;
     return fits_memory(state, first, made) ? std::nullopt : std::optional(Reject::memory);
 }
@@ -109,10 +121,11 @@ bool Legality::can_begin(KernelState const& state, Begin const& begin, int graph
 }
 
 bool Legality::is_complete(BlockState const& state) const {
-    if (state.ops == 0 || state.tensors.unconsumed() > setup_->space.max_outputs) return false;
+    if (state.ops == 0 || state.tensors.unconsumed() > state.max_outputs) return false;
     for (int i = 0; i < state.tensors.count; ++i) {
         if (state.tensors.is_consumed(i)) continue;
-        if (i < state.tensors.inputs || !state.block->values[state.tensors[i]].is_after_loop) return false;
+        auto const side = state.block->values[state.tensors[i]].side;
+        if (i < state.tensors.inputs || side != LoopSide::after_loop) return false;
     }
     return true;
 }
@@ -127,18 +140,26 @@ bool Legality::can_join(BlockState const& state, Joins const& joins) const {
     return true;
 }
 
-bool Legality::can_finish(KernelState const& kernel, BlockState const& state, Joins const& joins) const {
+bool Legality::can_store(BlockState const& state, Joins const& joins, int i) const {
+    auto const& value = state.block->values[state.tensors[i]];
+    auto const rank = value.shape.rank();
+    return state.tensors.is_consumed(i) && i >= state.tensors.inputs && value.side != LoopSide::in_loop &&
+           std::ranges::all_of(joins, [&](int dim) { return dim < rank; });
+}
+
+bool Legality::can_finish(KernelState const& kernel, BlockState const& state, Joins const& joins,
+                          std::uint32_t stored) const {
     auto const& block = *state.block;
     auto after = kernel.tensors;
     after.consume(block.begin);
-    auto const made = state.tensors.unconsumed();
+    auto const made = state.tensors.unconsumed() + std::popcount(stored);
     auto const left = ops_left(kernel) - 1;
     if (after.count + made > max_tensors) return false;
-    if (!can_use_up(after.unconsumed() + made, left, setup_->space.graph_kernels - block.kernel - 1)) return false;
+    if (!can_use_up(after.unconsumed() + made, left, kernel.limits.graph_kernels - block.kernel - 1)) return false;
     if (left > 0) return true;
-    if (after.unconsumed() + made != static_cast<int>(setup_->target.output_shapes.size())) return false;
+    if (!can_be_outputs(after.unconsumed() + made)) return false;
     for (int i = 0; i < state.tensors.count; ++i) {
-        if (state.tensors.is_consumed(i)) continue;
+        if (!state.tensors.is_put_out(i, stored)) continue;
         auto const& tile = block.values[state.tensors[i]].shape;
         if (!is_output(setup_->target.joined(tile, block.begin, block.kernel, joins))) return false;
     }

@@ -28,8 +28,12 @@ public:
     [[nodiscard]] bool is_complete(BlockState const& state) const;
     /// Every axis that is there joins a dimension that all outputs have, and no other axis does anything.
     [[nodiscard]] bool can_join(BlockState const& state, Joins const& joins) const;
-    /// Whether the rest of the program can still be right when the block ends here.
-    [[nodiscard]] bool can_finish(KernelState const& kernel, BlockState const& block, Joins const& joins) const;
+    /// Whether a block that ends so may put out tensor `i`, which it reads.
+    [[nodiscard]] bool can_store(BlockState const& state, Joins const& joins, int i) const;
+    /// Whether the rest of the program can still be right when the block ends here and puts out what nothing reads and
+    /// the tensors that are `stored`.
+    [[nodiscard]] bool can_finish(KernelState const& kernel, BlockState const& block, Joins const& joins,
+                                  std::uint32_t stored = 0) const;
 
     [[nodiscard]] bool has_kernel_ops_left(KernelState const& state) const { return ops_left(state) > 0; }
     [[nodiscard]] bool has_block_ops_left(BlockState const& state) const { return ops_left(state) > 0; }
@@ -39,6 +43,8 @@ private:
     [[nodiscard]] int ops_left(BlockState const& state) const;
     [[nodiscard]] bool can_use_up(int unconsumed, int ops_left, int graphs_left) const;
     [[nodiscard]] bool is_output(program::SymbolicShape const& shape) const;
+    /// Whether the last kernel may leave so many tensors that nothing reads.
+    [[nodiscard]] bool can_be_outputs(int unconsumed) const;
     [[nodiscard]] bool fits_memory(BlockState const& state, ValueId first, int count) const;
 
     Setup const* setup_;

@@ -2,9 +2,12 @@
 
 #include "espalier/base/hash.hpp"
 #include "espalier/problems/mugraph/node.hpp"
+#include "espalier/problems/mugraph/space.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 /// What is read off the steps of a node, without making its state.
 namespace espalier::problems::mugraph {
@@ -49,15 +52,36 @@ namespace espalier::problems::mugraph {
     return out;
 }
 
+/// The smallest limits that a program keeps to, where inputs do not count.
+[[nodiscard]] inline Limits size_of(Node const& node) {
+    Limits out{.graph_kernels = node.begins, .kernel_ops = launches(node), .block_ops = 0};
+    int block_ops = 0;
+    for (auto const& step : node.path()) {
+        block_ops = step.kind == Step::Kind::block_op ? block_ops + 1 : 0;
+        out.block_ops = out.block_ops > block_ops ? out.block_ops : block_ops;
+    }
+    return out;
+}
+
 /// The dimension that x, y and z join when a block ends; -1: none.
 using Joins = std::array<int, 3>;
 [[nodiscard]] inline Joins joins_of(Step const& finish) {
     return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
 }
-[[nodiscard]] inline Step finish_step(Joins const& joins) {
+/// The tensors that are put out though they are read, as bits.
+[[nodiscard]] inline std::uint32_t stored_of(Step const& finish) {
+    std::uint32_t out = 0;
+    for (auto i = std::tuple_size_v<Joins>; i < finish.in.size(); ++i)
+        if (finish.in[i] > 0) out |= 1u << (finish.in[i] - 1);
+    return out;
+}
+/// At most `max_stored` tensors are stored.
+[[nodiscard]] inline Step finish_step(Joins const& joins, std::uint32_t stored = 0) {
     Step step;
     step.kind = Step::Kind::finish;
-    for (std::size_t a = 0; a < joins.size(); ++a) step.in[a] = static_cast<std::uint8_t>(joins[a] + 1);
+    std::size_t at = 0;
+    for (auto const dim : joins) step.in[at++] = static_cast<std::uint8_t>(dim + 1);
+    for (; stored != 0; stored &= stored - 1) step.in[at++] = static_cast<std::uint8_t>(std::countr_zero(stored) + 1);
     return step;
 }
 

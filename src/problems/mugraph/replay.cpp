@@ -68,6 +68,7 @@ void Replay::start(Node const& node) {
     block_ = {};
     kernel_ = {};
     kernel_.context = &parts_.contexts.of(node);
+    kernel_.limits = setup_->space.stages[node.stage];
     for (auto const id : kernel_.context->inputs) kernel_.tensors.add(id);
     kernel_.tensors.inputs = kernel_.tensors.count;
 }
@@ -99,11 +100,12 @@ Replay::Finished Replay::finish(Node const& node, KernelSteps const& steps) {
     auto& block = open(node, kernel);
     start_block(block);
     add_block_ops(node, begin + 1, finish);
-    auto const joins = joins_of(node.steps[static_cast<std::size_t>(finish)]);
+    auto const& end = node.steps[static_cast<std::size_t>(finish)];
+    auto const joins = joins_of(end);
     auto& values = kernel_.context->values;
     Finished out{ValueId{values.size()}, 0};
     for (int i = 0; i < block_.tensors.count; ++i) {
-        if (block_.tensors.is_consumed(i)) continue;
+        if (!block_.tensors.is_put_out(i, stored_of(end))) continue;
         values.add(parts_.values.joined(block.values[block_.tensors[i]], block, joins, key));
         ++out.count;
     }
@@ -157,9 +159,19 @@ expr::Pattern Replay::splits_with(Begin const& begin, int kernel) const {
     return out;
 }
 
+/// Of a graph-defined kernel that comes next: after the last one there are only outputs of the program.
+int Replay::max_outputs_of_next() const {
+    auto const& space = setup_->space;
+    auto const is_last = space.kernel_op_limit(kernel_.limits, kernel_.tensors.inputs) - kernel_.ops == 1;
+    if (!is_last || space.grids != GridRule::divisors) return space.max_outputs;
+    return std::min(space.max_outputs, static_cast<int>(setup_->target.output_shapes.size()));
+}
+
 void Replay::start_block(Block& block) {
     block_ = {};
     block_.block = &block;
+    block_.limits = kernel_.limits;
+    block_.max_outputs = max_outputs_of_next();
     memory_.assign(block.schedules.size(), 0);
     block_.memory = memory_;
     for (int i = 0; i < block.begin.count; ++i) {

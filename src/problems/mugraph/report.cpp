@@ -6,6 +6,7 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
+#include "espalier/cost/explain.hpp"
 #include "espalier/cost/roofline.hpp"
 #include "espalier/program/draw.hpp"
 #include "espalier/program/json.hpp"
@@ -163,6 +164,19 @@ std::string program_in(search::ResultRecord const& record, std::string const& fo
     if (format == "json") return program::to_json(graph).dump(2) + "\n";
     if (format == "yaml") return program::to_yaml(graph);
     throw base::InputError("--format {}: there is no such format: use text, dot, svg, json or yaml", format);
+}
+
+std::string explained(MugraphConfig const& config, search::ResultRecord const& record) {
+    auto const graph = graph_of(record);
+    auto const input = program::build(config.program);
+    auto const now_us = cost::estimate(graph, config.hardware).us;
+    auto text = fmt::format("result {:016x}: {:.3f} us on {}, {:.2f} times as fast as the input; an estimate, not a "
+                            "measurement\n\n",
+                            record.key, record.cost, config.hardware.name, input_cost(config) / record.cost) +
+                cost::explain(graph, config.hardware);
+    if (std::abs(now_us - record.cost) > 1e-9 * record.cost)
+        text += fmt::format("the run was made with another version of the model, which said {:.3f} us\n", record.cost);
+    return text + "\nthe input\n\n" + cost::explain(input, config.hardware);
 }
 
 void check_keys(Records const& records) {

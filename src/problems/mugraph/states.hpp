@@ -32,6 +32,10 @@ struct Tensors {
     [[nodiscard]] ValueId operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
     [[nodiscard]] bool is_consumed(int i) const { return (consumed >> i & 1u) != 0; }
     [[nodiscard]] int unconsumed() const { return count - __builtin_popcount(consumed); }
+    /// When a block ends that stores these, besides those that nothing reads.
+    [[nodiscard]] bool is_put_out(int i, std::uint32_t stored) const {
+        return !is_consumed(i) || (stored >> i & 1u) != 0;
+    }
 };
 
 /// All that kernels of one thread know on one shrunk shape: inputs, targets, what ops give.
@@ -60,6 +64,7 @@ struct Block {
 /// A partial program, seen at kernel level.
 struct KernelState {
     KernelContext* context = nullptr;
+    Limits limits;
     Tensors tensors;
     int ops = 0;
     std::uint64_t last_key = 0; ///< what is appended comes after it
@@ -69,6 +74,8 @@ struct KernelState {
 /// The block that is being written, if the program ends inside one.
 struct BlockState {
     Block* block = nullptr;
+    Limits limits;
+    int max_outputs = 2;
     Tensors tensors;
     int ops = 0;
     std::uint64_t last_key = 0;

@@ -3,6 +3,8 @@
 #include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
 
+#include <algorithm>
+
 namespace espalier::problems::mugraph {
 namespace {
 
@@ -115,6 +117,18 @@ Tiles join_tiles(Tiles const& tiles, std::array<int, 3> const& joins, std::array
                 });
                 base += program::element_count(tiles.shape);
             }
+    return out;
+}
+
+Tiles first_tiles(Tiles const& tiles, std::int64_t loop) {
+    auto out = empty_tiles(tiles.shape, tiles.batch / loop, tiles.has_q);
+    auto const size = static_cast<std::size_t>(program::element_count(tiles.shape));
+    auto const copy = [&](std::vector<std::uint32_t> const& from, std::vector<std::uint32_t>& to) {
+        for (std::size_t at = 0; at < to.size(); at += size)
+            std::copy_n(from.data() + at * static_cast<std::size_t>(loop), size, to.data() + at);
+    };
+    copy(tiles.p, out.p);
+    copy(tiles.q, out.q);
     return out;
 }
 

@@ -7,6 +7,7 @@
 
 namespace espalier::problems::mugraph {
 
+using program::LoopSide;
 using program::Word;
 
 namespace {
@@ -137,20 +138,22 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     auto const operands = question.operands;
     std::array<program::SymbolicShape, max_operands> shapes;
     std::array<program::ExprId, max_operands> exprs;
+    std::array<LoopSide, max_operands> sides{};
     for (std::size_t i = 0; i < operands.size(); ++i) {
         shapes[i] = values[operands[i]].shape;
         exprs[i] = values[operands[i]].expr;
+        sides[i] = values[operands[i]].side;
     }
     program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
                                         question.op.size, question.loop_word, value.output};
     auto const shape = row.symbolic_shape(rule);
     if (!shape) return Reject::shape;
     value.shape = *shape;
-    auto const side = values[operands[0]].is_after_loop;
-    for (auto const id : operands)
-        if (values[id].is_after_loop != side) return Reject::loop_side;
-    if (side && program::is_accumulator(row)) return Reject::loop_side;
-    value.is_after_loop = side || program::is_accumulator(row);
+    auto const side = program::side_of(row, std::span(sides.data(), operands.size()));
+    if (!side) return Reject::loop_side;
+    if (row.field.reduction.is_rescaled && !values[operands[1]].is_maximum) return Reject::shape;
+    value.side = *side;
+    value.is_maximum = row.field.reduction.fold == program::Fold::largest;
     if (filter_->is_on())
         value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;
@@ -174,14 +177,18 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
     auto const attributes = sized(values, question);
     if (!attributes) return Reject::shape;
     std::array<verify::Tiles const*, max_operands> tiles{};
+    std::array<verify::Tiles, max_operands> firsts; // of what is the same at every step
     value.content = content_of(question.op, value.output);
+    auto const& row = question.op.row();
+    auto const is_after_loop = value.side == LoopSide::after_loop && !program::is_accumulator(row);
     for (std::size_t i = 0; i < question.operands.size(); ++i) {
         auto const& operand = values[question.operands[i]];
         tiles[i] = &operand.tiles;
+        if (is_after_loop && operand.side == LoopSide::invariant)
+            tiles[i] = &(firsts[i] = first_tiles(operand.tiles, question.loop));
         value.content = base::hash_combine(value.content, operand.content);
         value.is_uncertain = value.is_uncertain || operand.is_uncertain;
     }
-    auto const& row = question.op.row();
     auto const status =
         verify::evaluate_op({row, *attributes, question.context.model,
                              std::span(tiles.data(), question.operands.size()), question.loop, value.output},
@@ -192,7 +199,7 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
         value.tiles = ones(value, *tiles[0], question.context.sizes, program::is_accumulator(row) ? question.loop : 1);
     }
     value.print = value.is_uncertain ? value.content : print_of(value.tiles);
-    if (question.block) value.print = base::hash_combine(value.print, value.is_after_loop);
+    if (question.block) value.print = base::hash_combine(value.print, static_cast<std::uint64_t>(value.side));
     return std::nullopt;
 }
 
@@ -229,16 +236,23 @@ void ValueMaker::fill_bytes(Value& value, Block const& block) const {
     }
 }
 
+LoopSide ValueMaker::side_of_tile(Begin const& begin, int i) const {
+    auto const& space = setup_->space;
+    if (!begin.has_loop() && !space.needs_accumulators) return LoopSide::after_loop;
+    auto const is_split = begin.cuts[static_cast<std::size_t>(i)].loop >= 0;
+    return is_split || !space.has_epilogues ? LoopSide::in_loop : LoopSide::invariant;
+}
+
 Value ValueMaker::tile_of(Value const& whole, Block const& block, int i) const {
-    auto const is_after = !block.begin.has_loop() && !setup_->space.needs_accumulators;
     Value value;
     value.shape = setup_->target.tile(whole.shape, block.begin, block.kernel, i);
     value.expr = whole.expr;
-    value.is_after_loop = is_after;
+    value.side = side_of_tile(block.begin, i);
     value.is_uncertain = whole.is_uncertain;
     value.tiles = cut_tiles(whole.tiles, block.begin.cuts[static_cast<std::size_t>(i)], block.grid, block.loop);
     value.content = base::hash_combine(whole.content, static_cast<std::uint64_t>(i));
-    value.print = base::hash_combine(whole.is_uncertain ? value.content : print_of(value.tiles), is_after);
+    value.print = base::hash_combine(whole.is_uncertain ? value.content : print_of(value.tiles),
+                                     static_cast<std::uint64_t>(value.side));
     fill_bytes(value, block);
     return value;
 }
@@ -248,7 +262,8 @@ Value ValueMaker::joined(Value const& tile, Block const& block, Joins const& joi
     value.shape = setup_->target.joined(tile.shape, block.begin, block.kernel, joins);
     value.expr = tile.expr;
     value.content = base::hash_combine(tile.content, key);
-    value.tiles = join_tiles(tile.tiles, joins, block.grid);
+    auto const is_stepped = tile.side != LoopSide::after_loop;
+    value.tiles = join_tiles(is_stepped ? first_tiles(tile.tiles, block.loop) : tile.tiles, joins, block.grid);
     value.is_uncertain = tile.is_uncertain;
     value.print = tile.is_uncertain ? value.content : print_of(value.tiles);
     return value;

@@ -40,6 +40,7 @@ private:
     [[nodiscard]] std::optional<program::Attributes> sized(Values const& values, Question const& question) const;
     void announce(Values const& values, Question const& question);
     void fill_bytes(Value& value, Block const& block) const;
+    [[nodiscard]] program::LoopSide side_of_tile(Begin const& begin, int i) const;
 
     Setup const* setup_;
     ExpressionFilter* filter_;

@@ -17,8 +17,9 @@ struct Value {
     int output = 0; ///< of the op that makes it: which
     program::SymbolicShape shape;
     program::ExprId expr;
-    bool is_after_loop = false;
+    program::LoopSide side = program::LoopSide::in_loop;
     bool is_uncertain = false; ///< something was divided by zero on the way: the values say nothing
+    bool is_maximum = false;   ///< of a row: what steps of a loop are rescaled by
     bool takes_memory = true;  ///< Mirage's rule: results of unary ops and plain accumulators do not
     std::uint64_t print = 0;   ///< of values, shape and loop side
     std::uint64_t content = 0; ///< of how it is made
@@ -108,6 +109,8 @@ private:
 /// The whole tensor from one tile per block; `joins` is the dimension along which each axis lays them out, or -1.
 [[nodiscard]] verify::Tiles join_tiles(verify::Tiles const& tiles, std::array<int, 3> const& joins,
                                        std::array<std::int64_t, 3> const& grid);
+/// Of every block the first of its `loop` tiles.
+[[nodiscard]] verify::Tiles first_tiles(verify::Tiles const& tiles, std::int64_t loop);
 /// A fingerprint of the values.
 [[nodiscard]] std::uint64_t print_of(verify::Tiles const& tiles);
 

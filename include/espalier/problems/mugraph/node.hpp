@@ -12,8 +12,8 @@ namespace espalier::problems::mugraph {
 inline constexpr int max_steps = 40;        ///< of a node: ops at both levels, begins and ends of graph-defined kernels
 inline constexpr int max_graph_kernels = 2; ///< of a program; each has four symbols of its own
 inline constexpr int max_operands = 4;      ///< of a graph-defined kernel
-static_assert(max_operands >= program::max_inputs, "a step has no room for the operands of an op");
-inline constexpr int max_tensors = 24; ///< of one graph on the way
+inline constexpr int max_stored = 3;        ///< tensors of a block that are read and put out all the same
+inline constexpr int max_tensors = 24;      ///< of one graph on the way
 
 /// How a grid axis is meant in a class of schedules: not there, of any size, or of the size of a dimension, whose tiles
 /// then have size 1.
@@ -53,9 +53,11 @@ struct Begin {
 struct Step {
     enum class Kind : std::uint8_t { kernel_op, begin, block_op, finish };
     Kind kind{};
-    std::uint8_t op = 0;                         ///< index in the space's list of ops of this level
-    std::uint8_t count = 0;                      ///< of operands
-    std::array<std::uint8_t, max_operands> in{}; ///< operands; finish: the dimension + 1 that x, y, z join
+    static_assert(3 + max_stored >= program::max_inputs, "a step has no room for the operands of an op");
+    std::uint8_t op = 0;    ///< index in the space's list of ops of this level
+    std::uint8_t count = 0; ///< of operands
+    /// Operands; finish: the dimension + 1 that x, y, z join, then the number + 1 of tensors that are read and put out.
+    std::array<std::uint8_t, 3 + max_stored> in{};
     bool operator==(Step const&) const = default;
 };
 
@@ -71,6 +73,7 @@ struct Node {
     std::uint8_t count = 0;
     std::uint8_t begins = 0;
     bool is_sized = false;
+    std::uint8_t stage = 0; ///< of the search, whose limits it keeps to
     float bound_us = 0; ///< no program below costs less
     std::array<Step, max_steps> steps{};
     std::array<Begin, max_graph_kernels> begin{};

@@ -38,6 +38,8 @@ using Records = std::vector<search::ResultRecord>;
 void check_keys(Records const& records);
 /// text, dot, svg, json or yaml. Throws InputError for another format.
 [[nodiscard]] std::string program_in(search::ResultRecord const& record, std::string const& format);
+/// The parts of its cost, and those of the input. Sums are those of the model as it is now.
+[[nodiscard]] std::string explained(MugraphConfig const& config, search::ResultRecord const& record);
 
 /// What checking one stored program again says.
 struct Checked {

@@ -1,0 +1,125 @@
+#include "programs.hpp"
+
+#include "espalier/cost/roofline.hpp"
+#include "espalier/problems/mugraph/space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+/// What only the full space has: each structure, on a program that needs it.
+namespace espalier::problems::mugraph {
+namespace {
+
+using program::Graph;
+using program::OpCode;
+
+MugraphConfig experiment(program::Source source) {
+    MugraphConfig config;
+    config.program = std::move(source);
+    return config;
+}
+
+double input_cost(MugraphConfig const& config) {
+    return cost::estimate(program::build(config.program), config.hardware).us;
+}
+/// The cheapest program, which must be there and trusted.
+Graph cheapest(toys::Walk const& walk) {
+    auto const best = std::ranges::min_element(walk.results, {}, &search::ResultRecord::cost);
+    if (best == walk.results.end()) return {};
+    EXPECT_TRUE(best->verification == search::Verification::proved || best->error_bound < 1e-15) << best->text;
+    return program::parse_text(best->text, "result");
+}
+bool is_one_kernel(Graph const& graph) {
+    return program::kernel_count(graph) == 1 && program::graph_kernel_count(graph) == 1;
+}
+
+/// X W + R.
+program::Source residual_linear(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+    return {.dims = {{"B", rows}, {"K", inner}, {"N", columns}},
+            .inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}, {"R", {"B", "N"}}},
+            .ops = {{{"P"}, "matmul", {"X", "W"}, {}}, {{"Y"}, "add", {"P", "R"}, {}}},
+            .outputs = {"Y"}};
+}
+
+TEST(Epilogue, a_residual_is_added_after_the_loop) {
+    auto const config = experiment(residual_linear(16, 4096, 4096));
+
+    auto const best = cheapest(search(config));
+
+    ASSERT_TRUE(is_one_kernel(best));
+    EXPECT_GT(best.bodies[0].schedule.loop, 1);
+    auto const& ops = program::inline_thread_graphs(best).bodies[0].ops;
+    EXPECT_EQ(ops.back().code, OpCode::add);
+    EXPECT_EQ(std::ranges::count(ops, OpCode::accumulate, &program::Op::code), 1);
+    EXPECT_LT(cost::estimate(best, config.hardware).us, input_cost(config));
+}
+
+TEST(Epilogue, a_bias_and_an_activation_follow_a_long_loop) {
+    program::Source const source{
+        .dims = {{"B", 8}, {"K", 28'672}, {"N", 1024}},
+        .inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}, {"b", {"1", "N"}}},
+        .ops = {{{"P"}, "matmul", {"X", "W"}, {}}, {{"Q"}, "add", {"P", "b"}, {}}, {{"Y"}, "gelu", {"Q"}, {}}},
+        .outputs = {"Y"}};
+
+    auto const best = cheapest(search(experiment(source)));
+
+    ASSERT_TRUE(is_one_kernel(best));
+    EXPECT_GT(best.bodies[0].schedule.loop, 1);
+}
+
+TEST(Epilogue, the_space_of_mirage_has_none) {
+    auto config = experiment(residual_linear(16, 4096, 4096));
+    config.space.from = SpaceConfig::Preset::mirage;
+
+    for (auto const& graph : programs_of(search(config)))
+        for (auto const& body : graph.bodies) {
+            auto const tensors = program::infer(body);
+            auto const is_read_after = [&](program::Op const& op) {
+                auto const has = [&](program::LoopSide side) {
+                    return std::ranges::any_of(op.inputs, [&](auto id) { return tensors[id].side == side; });
+                };
+                return has(program::LoopSide::invariant) && has(program::LoopSide::after_loop);
+            };
+            EXPECT_FALSE(std::ranges::any_of(body.ops, is_read_after)) << program::to_text(graph);
+        }
+}
+
+/// S = X + R and rms_norm(S), both of which are wanted.
+program::Source residual_norm(std::int64_t rows, std::int64_t columns) {
+    return {.dims = {{"B", rows}, {"K", columns}},
+            .inputs = {{"X", {"B", "K"}}, {"R", {"B", "K"}}},
+            .ops = {{{"S"}, "add", {"X", "R"}, {}}, {{"Y"}, "rmsnorm", {"S"}, {}}},
+            .outputs = {"S", "Y"}};
+}
+
+TEST(StoredAndRead, a_residual_sum_and_its_norm_are_one_kernel) {
+    auto const config = experiment(residual_norm(256, 4096));
+
+    auto const best = cheapest(search(config));
+
+    ASSERT_TRUE(is_one_kernel(best));
+    EXPECT_EQ(best.bodies[0].outputs.size(), 2u);
+    EXPECT_LT(cost::estimate(best, config.hardware).us, input_cost(config));
+}
+
+TEST(StoredAndRead, an_output_of_one_kernel_is_read_by_the_next) {
+    auto config = experiment(residual_norm(4, 64));
+    config.space.max_outputs = 1; // of a graph-defined kernel
+
+    auto const found = programs_of(search(config));
+
+    ASSERT_FALSE(found.empty());
+    for (auto const& graph : found) EXPECT_GT(program::kernel_count(graph), 1);
+}
+
+TEST(StoredAndRead, a_program_of_one_output_has_no_such_tensors) {
+    EXPECT_FALSE(make_space(experiment(residual_linear(4, 8, 8))).has_read_outputs);
+    EXPECT_TRUE(make_space(experiment(residual_norm(4, 8))).has_read_outputs);
+    auto config = experiment(residual_norm(4, 8));
+    config.space.from = SpaceConfig::Preset::mirage;
+    EXPECT_FALSE(make_space(config).has_read_outputs);
+}
+
+} // namespace
+} // namespace espalier::problems::mugraph
