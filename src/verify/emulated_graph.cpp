@@ -77,6 +77,14 @@ std::vector<Part> parts_along(program::Schedule const& schedule, int dim, std::i
     return out;
 }
 
+/// What the nests of an op read: boxes of its operands, then of what the nests make.
+struct Sources {
+    explicit Sources(std::vector<Box> of) : boxes(std::move(of)), scratch(boxes.size()), values(boxes.size()) {}
+    std::vector<Box> boxes;
+    std::vector<Numbers> scratch; ///< of those that nothing else keeps
+    std::vector<Numbers const*> values;
+};
+
 /// The row-major indices of the elements of a box.
 std::vector<std::uint64_t> flat_indices(Shape const& shape, Box const& box) {
     std::vector<std::uint64_t> out{0};
@@ -110,7 +118,7 @@ private:
         auto const& info = site.known.tensors[tensor];
         auto const is_read_again = info.maker != program::no_op && (site.known.readers[tensor] > 1 || !site.outer);
         if (!is_read_again) return scratch = made(site, tensor, box);
-        std::tuple key{tensor, info.is_after_loop ? 0 : site.step, box};
+        std::tuple key{tensor, info.side == program::LoopSide::in_loop ? site.step : 0, box};
         auto const found = site.values.find(key);
         if (found != site.values.end()) return found->second;
         auto fresh = made(site, tensor, box);
@@ -149,31 +157,33 @@ private:
     /// By its meaning; only what comes out at the end is stored.
     Numbers of_op(Site& site, Op const& op, Meaning const& meaning, Box const& box) {
         for (auto const& nest : meaning.nests) require(static_cast<double>(nest.count()));
-        auto const boxes = needed(meaning, op.inputs.size(), box);
-        std::vector<Numbers> scratch(boxes.size());
-        std::vector<Numbers const*> sources(boxes.size());
-        auto const fetch = [&] {
-            for (std::size_t i = 0; i < op.inputs.size(); ++i)
-                sources[i] = &value(site, op.inputs[i], boxes[i], scratch[i]);
-        };
-        auto const is_in_steps = is_accumulator(program::info(op.code));
-        if (!is_in_steps) fetch();
+        Sources sources(needed(meaning, op.inputs.size(), box));
         for (std::size_t i = 0; i < meaning.nests.size(); ++i) {
-            auto const place = op.inputs.size() + i;
             auto const& nest = meaning.nests[i];
-            spend(volume(boxes[place]) * static_cast<double>(nest.count()));
+            auto const place = op.inputs.size() + i;
+            spend(volume(sources.boxes[place]) * static_cast<double>(nest.count()));
             std::optional<NestRun> run;
-            if (!is_counting()) run.emplace(nest, op.attributes, boxes[place], boxes);
+            if (!is_counting()) run.emplace(nest, op.attributes, sources.boxes[place], sources.boxes);
             auto const add = [&] {
-                if (is_in_steps) fetch();
-                if (run) run->add(sources);
+                fetch(site, op, nest, sources);
+                if (run) run->add(sources.values);
             };
-            is_in_steps ? for_each_step(site, add) : add();
-            if (run) scratch[place] = run->finish();
-            sources[place] = &scratch[place];
+            is_in_steps(nest) ? for_each_step(site, add) : add();
+            if (run) sources.scratch[place] = run->finish();
+            sources.values[place] = &sources.scratch[place];
         }
-        for (auto& number : scratch.back()) number = arithmetic_->stored(number);
-        return std::move(scratch.back());
+        auto& out = sources.scratch.back();
+        for (auto& number : out) number = arithmetic_->stored(number);
+        return std::move(out);
+    }
+    /// The operands that a nest reads, at the step at hand.
+    void fetch(Site& site, Op const& op, program::Nest const& nest, Sources& sources) {
+        for (auto const& read : nest.reads) {
+            auto const i = read.source;
+            auto const is_there = sources.values[i] != nullptr && !is_in_steps(nest);
+            if (i < op.inputs.size() && !is_there)
+                sources.values[i] = &value(site, op.inputs[i], sources.boxes[i], sources.scratch[i]);
+        }
     }
     template <class Each>
     static void for_each_step(Site& site, Each&& each) {

@@ -103,6 +103,10 @@ std::vector<Box> needed(Meaning const& meaning, std::size_t operands, Box const&
     return boxes;
 }
 
+bool is_in_steps(Nest const& nest) {
+    return std::ranges::any_of(nest.reads, [](Read const& read) { return !read.step.digits.empty(); });
+}
+
 // --- reads ---
 
 ReadPlaces::ReadPlaces(Read const& read, std::vector<Indices> const& loops, Box const& source)
@@ -153,8 +157,10 @@ std::int64_t ReadPlaces::across(std::vector<std::size_t> const& places) const {
 // --- nests ---
 
 Formula::Formula(program::ScalarExpression const& expression) : values_(expression.size()) {
-    for (auto const& node : expression)
+    for (auto const& node : expression) {
+        if (node.kind == ScalarNode::Kind::number) values_[nodes_.size()] = Arithmetic::constant(node.number);
         nodes_.push_back({node, node.kind == ScalarNode::Kind::apply ? program::info(node.op).real : nullptr});
+    }
 }
 
 NestRun::NestRun(Nest const& nest, program::Attributes const& attributes, Box const& kept,

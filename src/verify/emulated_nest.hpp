@@ -19,6 +19,9 @@ using Box = std::vector<Indices>;
 /// reads number their sources.
 [[nodiscard]] std::vector<Box> needed(program::Meaning const& meaning, std::size_t operands, Box const& out);
 
+/// Whether it reads one tile of each step of a for-loop.
+[[nodiscard]] bool is_in_steps(program::Nest const& nest);
+
 /// Where in a box of its source a read finds its values. What it refers to outlives it.
 class ReadPlaces {
 public:
@@ -61,16 +64,15 @@ public:
     /// `leaf(node)` gives a value, or null where the whole has none; so does this.
     template <class Leaf>
     [[nodiscard]] Number const* operator()(program::Attributes const& attributes, Leaf&& leaf) {
+        using Kind = program::ScalarNode::Kind;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             auto const& node = nodes_[i];
-            if (node.rule == nullptr) {
+            if (node.of.kind == Kind::apply) {
+                values_[i] = applied(node, attributes);
+            } else if (node.of.kind != Kind::number) { // which is there from the beginning
                 Number const* const value = leaf(node.of);
                 if (value == nullptr) return nullptr;
                 values_[i] = *value;
-            } else if (node.of.op == program::OpCode::mul) { // most of all work
-                values_[i] = Arithmetic::product(values_[node.of.a], values_[node.of.b]);
-            } else {
-                values_[i] = Arithmetic::apply(node.rule, values_[node.of.a], values_[node.of.b], attributes);
             }
         }
         return &values_.back();
@@ -81,6 +83,12 @@ private:
         program::ScalarNode of;
         program::RealRule rule = nullptr; ///< of what is applied
     };
+    [[nodiscard]] Number applied(Node const& node, program::Attributes const& attributes) const {
+        auto const &a = values_[node.of.a], &b = values_[node.of.b];
+        if (node.of.op == program::OpCode::mul) return Arithmetic::product(a, b); // most of all work
+        return Arithmetic::apply(node.rule, a, b, attributes);
+    }
+
     std::vector<Node> nodes_;
     Numbers values_;
 };
@@ -101,7 +109,10 @@ private:
     [[nodiscard]] std::int64_t reduced_part(std::size_t number) const;
     void number_points();
     [[nodiscard]] Number reduce(Number a, Number b) const {
-        return nest_.reducer == program::Reducer::maximum ? Arithmetic::larger(a, b) : Arithmetic::sum(a, b);
+        using enum program::Reducer;
+        if (nest_.reducer == none || nest_.reducer == sum) return Arithmetic::sum(a, b);
+        auto const op = nest_.reducer == maximum ? program::OpCode::maximum : program::OpCode::minimum;
+        return Arithmetic::apply(program::info(op).real, a, b, attributes_);
     }
     [[nodiscard]] std::size_t kept_loops() const { return static_cast<std::size_t>(nest_.kept.rank()); }
     void advance(std::size_t from, std::size_t to);

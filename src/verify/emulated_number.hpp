@@ -22,14 +22,13 @@ public:
     explicit Arithmetic(program::DType storage) : storage_(program::info(storage).format) {}
 
     [[nodiscard]] static Number whole(std::int64_t n) { return made(static_cast<double>(n), static_cast<double>(n)); }
+    [[nodiscard]] static Number constant(double value) { return made(value, value); }
     [[nodiscard]] static Number apply(program::RealRule rule, Number a, Number b,
                                       program::Attributes const& attributes) {
         return made(rule({a.exact, 0}, {b.exact, 0}, attributes).value, rule({a.low, 0}, {b.low, 0}, attributes).value);
     }
     [[nodiscard]] static Number product(Number a, Number b) { return made(a.exact * b.exact, a.low * b.low); }
     [[nodiscard]] static Number sum(Number a, Number b) { return made(a.exact + b.exact, a.low + b.low); }
-    /// Not a number if one of them is none.
-    [[nodiscard]] static Number larger(Number a, Number b) { return {larger(a.exact, b.exact), larger(a.low, b.low)}; }
     /// Both know the same inputs.
     [[nodiscard]] Number input(double value) const {
         auto const rounded = program::round_to(storage_, value);
@@ -49,7 +48,6 @@ public:
 
 private:
     static Number made(double exact, double low) { return {exact, program::round_to_f32(low)}; }
-    static double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
     program::FloatFormat storage_;
     double largest_magnitude_ = 0;
