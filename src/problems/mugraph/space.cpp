@@ -184,6 +184,7 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     append(ops, used(rows(Access::contraction, Offer::if_used), traits));
     append(ops, pointwise_ops(traits));
     append(ops, traits.rearranged);
+    append(ops, with_companions(Access::pointwise, traits));
     append(ops, with_companions(Access::normalise, traits));
     append(ops, used(rows(Access::reduction, Offer::if_used), traits));
     for (auto const access : {Access::pointwise, Access::normalise})
