@@ -2,6 +2,7 @@
 
 #include "reject.hpp"
 #include "stored_record.hpp"
+#include "told_numerics.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
@@ -98,6 +99,7 @@ Json results_json(MugraphConfig const& config, Records const& list, std::size_t 
 Json results_json(MugraphConfig const& config, Records const& list, std::vector<std::size_t> const& places) {
     auto out = Json::array();
     auto const input_us = input_cost(config);
+    NumericsOfList numerics;
     for (auto const i : places) {
         auto const& record = list[i];
         auto const graph = graph_of(record);
@@ -115,6 +117,7 @@ Json results_json(MugraphConfig const& config, Records const& list, std::vector<
                        {"scope", details.at("scope")},
                        {"sampled_elements", details.at("sampled_elements")},
                        {"form", key_text(details.at("form").get<std::uint64_t>())},
+                       {"numerics", to_json(numerics.next(graph), graph.dtype)},
                        {"text", record.text}});
     }
     return out;
@@ -126,6 +129,7 @@ Json input_json(MugraphConfig const& config) {
             {"cost_us", input_cost(config)},
             {"kernels", program::kernel_count(graph)},
             {"hardware", config.hardware.name},
+            {"numerics", to_json(NumericsOfList().next(graph), graph.dtype)},
             {"text", program::to_text(graph)}};
 }
 
