@@ -31,6 +31,7 @@ struct Traits {
     std::vector<double> eps;             ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
+    int op_count = 0;
 };
 
 void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
@@ -60,6 +61,7 @@ Traits traits_of(Source const& source) {
     auto const tensors = program::infer(graph);
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
+    out.op_count = static_cast<int>(graph.ops.size());
     out.outputs = graph.outputs.size();
     auto const shapes = program::symbolic_shapes(source);
     for (auto const id : tensors.ids()) {
