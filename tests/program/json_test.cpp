@@ -41,9 +41,10 @@ TEST(Json, of_a_small_program) {
     EXPECT_EQ(to_json(graph), Json::parse(R"({
         "level": "kernel", "dtype": "f16",
         "inputs": [{"name": "X", "shape": [2, 3]}, {"name": "W", "shape": [3, 5]}],
-        "ops": [{"op": "exp", "in": [0]}, {"op": "sum", "in": [2], "attributes": {"axis": -1}},
-                {"op": "div", "in": [2, 3]}, {"op": "matmul", "in": [4, 1]}],
-        "outputs": [5]})"));
+        "ops": [{"op": "max", "in": [0], "attributes": {"axis": -1}}, {"op": "sub", "in": [0, 2]},
+                {"op": "exp", "in": [3]}, {"op": "sum", "in": [4], "attributes": {"axis": -1}},
+                {"op": "div", "in": [4, 5]}, {"op": "matmul", "in": [6, 1]}],
+        "outputs": [7]})"));
 }
 
 TEST(Json, problems_are_all_told_with_their_paths) {

@@ -38,7 +38,7 @@ TEST(OpTable, functions_have_tags_of_their_own) {
         if (is_function(row)) {
             EXPECT_TRUE(tags.insert(row.field.tag).second) << row.name;
         }
-    EXPECT_EQ(tags.size(), 8u);
+    EXPECT_EQ(tags.size(), 12u);
 }
 
 /// Sizes of symbols 0.. in the examples below.
@@ -63,7 +63,14 @@ std::vector<Example> examples() {
         {OpCode::matmul, {{b, k}, {k, n}}, {}, SymbolicShape{b, n}},
         {OpCode::matmul, {{n, b, k}, {n, k, b}}, {}, SymbolicShape{n, b, b}},
         {OpCode::matmul, {{b, k}, {n, k}}, {}, std::nullopt},
-        {OpCode::matmul, {{n, b, k}, {k, n}}, {}, std::nullopt},
+        {OpCode::matmul, {{n, b, k}, {k, n}}, {}, SymbolicShape{n, b, n}}, // one matrix for all
+        {OpCode::matmul, {{b, k}, {n, k, b}}, {}, SymbolicShape{n, b, b}},
+        {OpCode::matmul, {{k, b, k}, {b, n, k, b}}, {}, std::nullopt},
+        {OpCode::matmul_nt, {{b, k}, {n, k}}, {}, SymbolicShape{b, n}},
+        {OpCode::matmul_nt, {{b, k}, {k, n}}, {}, std::nullopt},
+        {OpCode::transpose, {{b, k, n}}, {}, SymbolicShape{b, n, k}},
+        {OpCode::accumulate_rescaled, {{b, k}, {b, Word{}}}, {}, SymbolicShape{b, k}},
+        {OpCode::accumulate_rescaled, {{b, Word{}}, {b, k}}, {}, std::nullopt},
         {OpCode::matmul, {{b, n, k}, {n, k, b}}, {}, std::nullopt},
         {OpCode::concat_matmul, {{b, k}, {b, n}, {k, n}, {n, n}}, {}, SymbolicShape{b, n}},
         {OpCode::concat_matmul, {{b, k}, {b, n}, {k, n}, {k, n}}, {}, std::nullopt},

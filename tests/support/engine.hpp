@@ -28,6 +28,8 @@ Walk search_all(P const& problem, search::PoolOptions const& options) {
     auto const info = any->info();
     auto const pool = any->make_pool(options);
     run_dry(*pool, any->roots(), [] {});
+    for (int stage = 0; stage + 1 < info.stages; ++stage) // of problems that emit nothing
+        run_dry(*pool, any->next_stage(stage, {}, {}), [] {});
     auto harvest = pool->harvest(0);
     Walk walk{harvest.counts, harvest.results};
     std::ranges::sort(walk.results, {}, [](auto const& r) { return std::tie(r.cost, r.key, r.text); });

@@ -24,8 +24,11 @@ inline MugraphConfig experiment(std::string const& builtin, std::vector<std::int
 inline MugraphConfig mirage(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
     return experiment(builtin, sizes, SpaceConfig::Preset::mirage);
 }
+/// With every schedule of a form.
 inline MugraphConfig full(std::string const& builtin, std::vector<std::int64_t> const& sizes) {
-    return experiment(builtin, sizes, SpaceConfig::Preset::full);
+    auto out = experiment(builtin, sizes, SpaceConfig::Preset::full);
+    out.space.schedules = SpaceConfig::Schedules::all;
+    return out;
 }
 
 /// relu(X) W in one or two graph-defined kernels: so small that everything can be tried.

@@ -295,6 +295,7 @@ TEST(Limits, operands_alone_may_fill_shared_memory_to_the_last_byte) {
     config.program.inputs = {{"X", {"B", "K"}}};
     config.program.ops = {{{"Y"}, "relu", {"X"}, {}}};
     config.program.outputs = {"Y"};
+    config.space.schedules = SpaceConfig::Schedules::all;
     config.space.max_kernel_ops = 1;
     config.space.max_block_ops = 2;
     config.space.liveness = false;

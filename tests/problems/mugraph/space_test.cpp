@@ -80,12 +80,13 @@ TEST(FullPreset, has_norms_along_the_axes_of_the_program) {
     }
 }
 
-TEST(Schedules, are_best_by_themselves_where_two_kernels_have_many) {
+TEST(Schedules, are_best_by_themselves_but_all_as_mirage_has_them) {
     using enum SpaceConfig::Schedules;
     EXPECT_TRUE(make_space(two_kernels(automatic)).keeps_best_schedule);
     EXPECT_TRUE(make_space(two_kernels(best)).keeps_best_schedule);
     EXPECT_FALSE(make_space(two_kernels(all)).keeps_best_schedule);
     EXPECT_FALSE(make_space(full("rmsnorm_linear", {2, 64, 64})).keeps_best_schedule);
+    EXPECT_TRUE(make_space(experiment("rmsnorm_linear", {2, 64, 64}, SpaceConfig::Preset::full)).keeps_best_schedule);
     EXPECT_FALSE(make_space(mirage("gqa", {2, 16, 1, 16, 1024, 64})).keeps_best_schedule);
 }
 
