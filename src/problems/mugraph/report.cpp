@@ -71,8 +71,7 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
     return fmt::format(
-        "nothing found so far: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
-        "space.max_kernel_ops, space.max_graph_kernels) or space: full may help",
+        "nothing found so far: most of the {} ops examined ended as '{}' ({})",
         base::grouped(examined), most->name, most->meaning);
 }
 
@@ -86,6 +85,8 @@ Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
             {"expressions", counter(info, counts, "expressions")},
             {"solver_queries", counter(info, counts, "solver_queries")},
             {"no_second_shape", counter(info, counts, "no_second_shape")},
+            {"stage", counter(info, counts, "stage")},
+            {"stages", info.stages},
             {"solver_cpu_seconds", static_cast<double>(counter(info, counts, "solver_us")) * 1e-6},
             {"algebraic_forms", form_count(records)}};
 }
