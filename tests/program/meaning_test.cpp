@@ -118,9 +118,9 @@ public:
             if (name == AttributeName::axis) out = out.with(name, axis - (below(2) ? shape.rank() : 0));
             if (name == AttributeName::size) out = out.with(name, shape[axis] / 2);
             if (name == AttributeName::low) out = out.with(name, 1);
-            if (name == AttributeName::by) out = out.with(name, {-0.375});
+            if (name == AttributeName::by) out = out.with(name, std::vector{-0.375});
             if (name == AttributeName::over && below(2)) out = out.with(name, 3);
-            if (name == AttributeName::eps && below(2)) out = out.with(name, {0.5});
+            if (name == AttributeName::eps && below(2)) out = out.with(name, std::vector{0.5});
             if (name == AttributeName::permutation && below(2)) out = out.with(name, rotation(shape.rank()));
         }
         return out;

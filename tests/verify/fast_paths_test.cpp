@@ -54,9 +54,9 @@ public:
             if (name == AttributeName::axis) out = out.with(name, axis);
             if (name == AttributeName::size) out = out.with(name, shape[axis] / 2);
             if (name == AttributeName::low) out = out.with(name, 1);
-            if (name == AttributeName::by) out = out.with(name, {-0.125});
+            if (name == AttributeName::by) out = out.with(name, std::vector{-0.125});
             if (name == AttributeName::over) out = out.with(name, 3);
-            if (name == AttributeName::eps) out = out.with(name, {0.001});
+            if (name == AttributeName::eps) out = out.with(name, std::vector{0.001});
         }
         return out;
     }
