@@ -170,6 +170,19 @@ TEST(Numerics, attention_without_its_maximum_overflows_in_f16) {
     EXPECT_FALSE(estimate_numerics(in(DType::bf16, program::samples::split_attention()))->overflows);
 }
 
+/// exp(X W - max(X W)) is at most 1, exp(X W) is not: of sums of 1024 products some are above 32.
+TEST(Numerics, subtracting_the_maximum_keeps_an_exponential_in_f16) {
+    GraphBuilder kernel;
+    auto const x = kernel.input({8, 1024}), w = kernel.input({1024, 64});
+    auto const scores = kernel.op(OpCode::matmul, {x, w});
+    auto const largest = kernel.op(OpCode::max, {scores}, program::Attributes::axis(-1));
+    auto const safe = kernel.op(OpCode::exp, {kernel.op(OpCode::sub, {scores, largest})});
+    auto const unsafe = kernel.op(OpCode::exp, {scores});
+
+    EXPECT_FALSE(estimate_numerics(kernel.build({safe}))->overflows);
+    EXPECT_TRUE(estimate_numerics(kernel.build({unsafe}), {.max_elements = 0})->overflows);
+}
+
 TEST(Numerics, every_sample_program_is_estimated_or_says_that_it_is_too_large) {
     for (auto const& graph : program::samples::all_programs()) {
         auto const found = estimate_numerics(graph), again = estimate_numerics(graph);

@@ -70,9 +70,8 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
     for (auto const& reason : reject_words)
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
-    return fmt::format(
-        "nothing found so far: most of the {} ops examined ended as '{}' ({})",
-        base::grouped(examined), most->name, most->meaning);
+    return fmt::format("nothing found so far: most of the {} ops examined ended as '{}' ({})", base::grouped(examined),
+                       most->name, most->meaning);
 }
 
 double input_cost(MugraphConfig const& config) {
