@@ -173,6 +173,7 @@ search::ProblemInfo Mugraph::info() const {
 std::vector<Node> Mugraph::roots() const { return {Node{}}; }
 
 std::vector<Node> Mugraph::next_stage(int stage, std::vector<search::EmitGroup> const&) const {
+    if (stage + 1 >= info().stages) return {};
     Node root;
     root.stage = static_cast<std::uint8_t>(stage + 1);
     return {root};

@@ -10,7 +10,7 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-constexpr int one_kernel_block_ops = 8; ///< of programs that are one kernel
+constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
 using program::AttributeName;
@@ -31,6 +31,7 @@ struct Traits {
     std::vector<double> eps;             ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
+    int op_count = 0;
 };
 
 void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
@@ -60,6 +61,7 @@ Traits traits_of(Source const& source) {
     auto const tensors = program::infer(graph);
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
+    out.op_count = static_cast<int>(graph.ops.size());
     out.outputs = graph.outputs.size();
     auto const shapes = program::symbolic_shapes(source);
     for (auto const id : tensors.ids()) {
@@ -184,6 +186,7 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     append(ops, used(rows(Access::contraction, Offer::if_used), traits));
     append(ops, pointwise_ops(traits));
     append(ops, traits.rearranged);
+    append(ops, with_companions(Access::pointwise, traits));
     append(ops, with_companions(Access::normalise, traits));
     append(ops, used(rows(Access::reduction, Offer::if_used), traits));
     for (auto const access : {Access::pointwise, Access::normalise})
@@ -305,13 +308,25 @@ void check(Traits const& traits) {
                          fmt::format("{} inputs, more than {}: leave some out", traits.inputs, max_tensors - 1));
 }
 
+/// Of programs that are one kernel: more where every op works on single values, for which few ops are tried.
+int one_kernel_block_ops(Traits const& traits) {
+    auto const is_pointwise = [](OpCode code) { return program::is_pointwise(program::info(code)); };
+    if (!std::ranges::all_of(traits.ops, is_pointwise)) return most_block_ops;
+    return std::clamp(traits.op_count, most_block_ops, most_pointwise_block_ops);
+}
+
 /// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
-/// stage is searched from the start; those before it cost little beside it.
-std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config) {
+/// stage is searched from the start; those before it cost little beside it. What two small kernels can do comes before
+/// large single ones.
+std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, Traits const& traits) {
     auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;
     if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
     std::vector<Limits> out;
-    for (int ops = 1; ops <= one_kernel_block_ops; ++ops) out.push_back({1, 1, ops});
+    auto const most = one_kernel_block_ops(traits);
+    for (int ops = 1; ops <= most; ++ops) {
+        out.push_back({1, 1, ops});
+        if (ops == few_block_ops) out.push_back({1, 2, ops});
+    }
     for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
     if (space.graph_kernels > 1) out.push_back(space.widest());
     return out;
@@ -330,7 +345,7 @@ Space make_space(MugraphConfig const& config) {
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
-    space.stages = make_stages(space, config.space);
+    space.stages = make_stages(space, config.space, traits);
     return space;
 }
 

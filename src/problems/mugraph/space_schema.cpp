@@ -126,8 +126,7 @@ void add_schedules(Section<Space>& section) {
         .field({"threads", "of a block"}, &Space::threads, auto_or_number<std::int64_t>(1024))
         .field(
             {"schedules",
-             "of a form that was found: all legal ones, or the cheapest; auto: all, but the cheapest in full with two "
-             "graph-defined kernels"},
+             "of a form that was found: all legal ones, or the cheapest; auto: the cheapest, but all in Mirage's space"},
             &Space::schedules, schedules());
 }
 
