@@ -29,7 +29,9 @@ std::optional<Steps> power(double exponent) {
 
 std::vector<Composition> const& compositions() {
     static std::vector<Composition> const all{
-        {"softmax", 1, true,
+        {"softmax",
+         1,
+         true,
          {along(OpCode::max, 0), step(sub, {0, 1}), step(OpCode::exp, {2}), along(sum, 3), step(OpCode::div, {3, 4})}},
         {"unsafe_softmax", 1, true, {step(OpCode::exp, {0}), along(sum, 1), step(OpCode::div, {1, 2})}},
         {"mean", 1, true, {along(sum, 0), over_count(1)}},

@@ -11,9 +11,9 @@ namespace espalier::program {
 
 struct CompositionStep {
     OpCode op{};
-    std::vector<int> in;       ///< operands of the whole: 0, 1, ..; then what the steps before made
-    Attributes attributes{};   ///< of this step
-    bool has_axis = false;     ///< and the axis of the whole
+    std::vector<int> in;        ///< operands of the whole: 0, 1, ..; then what the steps before made
+    Attributes attributes{};    ///< of this step
+    bool has_axis = false;      ///< and the axis of the whole
     bool is_over_count = false; ///< a scale over the size of that axis
 };
 /// The last step makes the result.

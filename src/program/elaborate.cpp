@@ -235,7 +235,8 @@ private:
     std::optional<TensorId> transposed_by(std::size_t i, std::optional<TensorIds> const& operands) const {
         auto const& op = source_.ops[i];
         if (code_of(op.op) != OpCode::transpose || !operands || operands->size() != 1 || op.out.size() != 1) return {};
-        if (op.in.size() != 1 || op.attributes.items().size() > (op.attributes.find(AttributeName::permutation) ? 1u : 0u))
+        if (op.in.size() != 1 ||
+            op.attributes.items().size() > (op.attributes.find(AttributeName::permutation) ? 1u : 0u))
             return {};
         auto const rank = shape(operands->front()).rank();
         auto const order = permutation_of(op.attributes, rank);
@@ -257,7 +258,8 @@ private:
     /// The transpose itself.
     std::optional<TensorId> made(Tensor& tensor) {
         if (tensor.transposed && !tensor.id)
-            tensor.id = apply(tensor.index, OpCode::transpose, {*tensor.transposed}, source_.ops[tensor.index].attributes);
+            tensor.id =
+                apply(tensor.index, OpCode::transpose, {*tensor.transposed}, source_.ops[tensor.index].attributes);
         return tensor.id;
     }
     std::optional<TensorId> apply_with_constant(std::size_t i, OpCode code, TensorIds const& operands) {

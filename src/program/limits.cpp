@@ -70,7 +70,8 @@ std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attrib
     if (attribute.values.size() != 1 && !is_list)
         return fmt::format("`{}` has {} values: give one number", label, attribute.values.size());
     for (auto const value : attribute.values)
-        if (auto const problem = problem_of_value(attribute.name, value)) return fmt::format("`{}` is {}", label, *problem);
+        if (auto const problem = problem_of_value(attribute.name, value))
+            return fmt::format("`{}` is {}", label, *problem);
     return std::nullopt;
 }
 

@@ -115,8 +115,8 @@ constexpr OpInfo contraction(OpCode code, int terms, ExpressionRule expression) 
 }
 /// a b^T.
 constexpr OpInfo transposed_contraction(OpCode code, ExpressionRule expression) {
-    auto out = row<rules::Contraction<true>>(
-        code, {.access = Access::contraction, .terms = 1, .is_transposed = true}, expression, rules::contraction_meaning);
+    auto out = row<rules::Contraction<true>>(code, {.access = Access::contraction, .terms = 1, .is_transposed = true},
+                                             expression, rules::contraction_meaning);
     out.inputs = 2;
     out.needs = "[.., m, k] and [.., n, k] with equal dimensions before them, or none";
     return out;
@@ -187,8 +187,7 @@ constexpr std::array<OpInfo, op_count> make_table() {
         with_attributes(function<clamp>({.real = real_clamp, .sign = sign_of_clamp}), low_and_high),
         offered(Offer::if_used, function<C::tanh>({.real = real_smooth<tanh_of, 100>, .sign = sign_of_first})),
         offered(Offer::if_used, function<sigmoid>({.real = real_smooth<sigmoid_of, 25>, .sign = sign_of_positive})),
-        offered(Offer::if_used,
-                on(Domain::positive_first, function<C::log>({.real = real_log, .sign = sign_of_any}))),
+        offered(Offer::if_used, on(Domain::positive_first, function<C::log>({.real = real_log, .sign = sign_of_any}))),
         offered(Offer::if_used, function<C::abs>({.real = real_abs, .sign = sign_of_relu})),
         offered(Offer::if_used, costing(4, pointwise(reciprocal, {.scalar = Scalar::inverse,
                                                                   .expression = reciprocal_expr,
@@ -219,10 +218,8 @@ constexpr std::array<OpInfo, op_count> make_table() {
         reduction<ToOne>(accumulate_sum, Access::accumulate, plain_sum, accumulate_sum_expr),
         reduction<ToSize>(accumulate_sum_to, Access::accumulate, sum_to_size, accumulate_sum_to_expr),
         reduction<ToOne>(accumulate_rms, Access::accumulate, root_mean_square, accumulate_rms_expr),
-        offered_with(C::max,
-                     reduction<ToOne>(accumulate_max, Access::accumulate, largest, extremum_expr<C::max>)),
-        offered_with(C::min,
-                     reduction<ToOne>(accumulate_min, Access::accumulate, smallest, extremum_expr<C::min>)),
+        offered_with(C::max, reduction<ToOne>(accumulate_max, Access::accumulate, largest, extremum_expr<C::max>)),
+        offered_with(C::min, reduction<ToOne>(accumulate_min, Access::accumulate, smallest, extremum_expr<C::min>)),
         offered_with(C::max, rescaled<Same>(accumulate_rescaled, loop_only, accumulate_rescaled_expr)),
         offered_with(C::max, rescaled<ToOne>(accumulate_rescaled_sum, plain_sum, accumulate_rescaled_sum_expr)),
         graph_row(),

@@ -9,7 +9,8 @@ namespace espalier::verify {
 template <class F>
 [[nodiscard]] std::uint32_t constant_in(program::Decimal const& decimal) {
     auto const size = static_cast<std::uint64_t>(decimal.digits < 0 ? -decimal.digits : decimal.digits);
-    auto const power = F::pow(10, static_cast<std::uint32_t>(decimal.exponent < 0 ? -decimal.exponent : decimal.exponent));
+    auto const power =
+        F::pow(10, static_cast<std::uint32_t>(decimal.exponent < 0 ? -decimal.exponent : decimal.exponent));
     auto const value = F::mul(F::reduce(size), decimal.exponent < 0 ? F::inverse(power) : power);
     return decimal.digits < 0 ? F::sub(0, value) : value;
 }

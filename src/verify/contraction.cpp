@@ -8,8 +8,8 @@ namespace {
 
 using Values = std::uint32_t const*;
 
-/// One plane of one term: a is [count, m, k], b is [count, k, n]. An operand that has fewer leading dimensions has fewer
-/// matrices in a tile, and uses them again.
+/// One plane of one term: a is [count, m, k], b is [count, k, n]. An operand that has fewer leading dimensions has
+/// fewer matrices in a tile, and uses them again.
 struct Term {
     Values a = nullptr;
     Values b = nullptr;
@@ -93,7 +93,8 @@ Product product_of(OpCall const& call, Tiles const& out, std::vector<std::uint32
     x.count = static_cast<std::int64_t>(out.p.size()) / std::max<std::int64_t>(1, x.m * x.n);
     for (int t = 0; t < x.term_count; ++t) {
         auto const &a = call.operand(t), &b = call.operand(t + x.term_count);
-        x.terms[t] = {(a.*plane).data(), (b.*plane).data(), a.shape.back(), matrix_count(a.shape), matrix_count(b.shape)};
+        x.terms[t] = {(a.*plane).data(), (b.*plane).data(), a.shape.back(), matrix_count(a.shape),
+                      matrix_count(b.shape)};
     }
     return x;
 }

@@ -123,7 +123,8 @@ private:
             return std::ranges::any_of(sum.terms, [&](Term const& one) { return uses_any(one, roots); });
         };
         auto const in_form = [&](Form const& form) {
-            return std::ranges::any_of(form, [&](Digit const& digit) { return std::ranges::count(roots, digit.root) > 0; });
+            return std::ranges::any_of(form,
+                                       [&](Digit const& digit) { return std::ranges::count(roots, digit.root) > 0; });
         };
         return std::ranges::any_of(term.divisor, in_sum) || std::ranges::any_of(term.factors, [&](Atom const& atom) {
                    return std::ranges::any_of(atom.index, in_form) || std::ranges::any_of(atom.arguments, in_sum);

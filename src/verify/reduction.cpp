@@ -99,8 +99,8 @@ void fold(OpCall const& call, Sum const& sum, Tiles& out) {
                     auto const step = block * sum.steps + n / sum.repeats;
                     auto const row = (step * sum.outer + outer) * sum.repeats + n % sum.repeats;
                     auto const next = element(static_cast<std::size_t>(row * sum.inner + inner));
-                    auto const is_better = best && (is_largest ? is_before(call.model, *best, next)
-                                                               : is_before(call.model, next, *best));
+                    auto const is_better =
+                        best && (is_largest ? is_before(call.model, *best, next) : is_before(call.model, next, *best));
                     if (!best || is_better) best = next;
                 }
                 out.p[at] = best->p;

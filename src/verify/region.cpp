@@ -143,8 +143,7 @@ private:
             auto const rank = operand.rank();
             Region region{true, {out.dims.end() - rank, out.dims.end()}};
             auto const is_left = static_cast<int>(i) < rule.terms;
-            if (!is_left && rule.is_transposed)
-                region.dims[static_cast<std::size_t>(rank - 2)] = out.dims.back();
+            if (!is_left && rule.is_transposed) region.dims[static_cast<std::size_t>(rank - 2)] = out.dims.back();
             regions.push_back(with_all(region, is_left || rule.is_transposed ? rank - 1 : rank - 2, operand));
         }
         return regions;

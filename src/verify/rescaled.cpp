@@ -62,7 +62,8 @@ OpStatus evaluate_rescaled(OpCall const& call, Tiles& out) {
         for (std::size_t s = 0; s < static_cast<std::size_t>(call.loop); ++s) {
             auto const* const tile = &x.p[(block * static_cast<std::size_t>(call.loop) + s) * size];
             for (std::size_t i = 0; i < size; ++i)
-                totals[block * result_size + results[i]] += Folded<Fp>::mul(tile[i], factors[s * weight_size + weights[i]]);
+                totals[block * result_size + results[i]] +=
+                    Folded<Fp>::mul(tile[i], factors[s * weight_size + weights[i]]);
         }
     }
     for (std::size_t i = 0; i < totals.size(); ++i) out.p[i] = Folded<Fp>::reduce(totals[i]); // 2^33 values fit

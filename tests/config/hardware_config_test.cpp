@@ -201,6 +201,7 @@ TEST(HardwareConfig, the_schema_has_no_defaults_for_what_a_map_takes_from_anothe
     auto const schema = base::Json::parse(problems::experiments().schema_json());
     std::size_t seen = 0;
     std::function<void(base::Json const&)> const look = [&](base::Json const& part) {
+        if (!part.is_structured()) return;
         if (part.is_object() && part.contains("thread_registers") && part.contains("memory_bandwidth")) {
             ++seen;
             for (auto const* key : {"memory_bandwidth", "latency", "sector", "registers"})

@@ -231,6 +231,24 @@ TEST(Overlap, bytes_in_flight_limit_what_latency_allows) {
     EXPECT_LT(only_kernel(eight_steps(), hardware).us, 3);
 }
 
+/// Memory is busy all the time but before the first bytes come; without a second buffer before those of every step, in
+/// which the other blocks of the multiprocessor are at work.
+TEST(Overlap, latency_comes_on_top_of_busy_memory) {
+    auto hardware = plain();
+    hardware.latency = 1us;
+    hardware.memory_bandwidth = 1'000'000;
+    auto const many = programs::fused_rms_linear({2, 64, 16}, {8, 8}); // 4 blocks on each of 2 multiprocessors
+    auto const buffered = only_kernel(many, hardware);
+    hardware.block_shared_memory = static_cast<std::uint64_t>(buffered.running.shared_bytes - 1);
+    auto const single = only_kernel(many, hardware);
+
+    EXPECT_DOUBLE_EQ(buffered.busy_us, 2.0 * (2 * 64 + 64 * 16 + 2 * 16));
+    EXPECT_DOUBLE_EQ(buffered.latency_us, 1);
+    EXPECT_DOUBLE_EQ(single.busy_us, buffered.busy_us);
+    EXPECT_DOUBLE_EQ(single.latency_us, 8 / 4);
+    EXPECT_EQ(single.waiting_us, 0);
+}
+
 /// More resident blocks have more in flight: together they take no longer than one.
 TEST(Overlap, resident_blocks_hide_each_others_latency) {
     auto hardware = plain();

@@ -280,8 +280,12 @@ TEST(Source, a_number_may_be_an_operand) {
 }
 
 TEST(Source, a_number_that_cannot_be_an_operand_is_refused) {
-    for (auto const& [name, in] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-             {"pow", {"X", "3"}}, {"pow", {"2", "X"}}, {"div", {"X", "0"}}, {"add", {"1", "2"}}, {"matmul", {"X", "2"}}}) {
+    for (auto const& [name, in] :
+         std::vector<std::pair<std::string, std::vector<std::string>>>{{"pow", {"X", "3"}},
+                                                                       {"pow", {"2", "X"}},
+                                                                       {"div", {"X", "0"}},
+                                                                       {"add", {"1", "2"}},
+                                                                       {"matmul", {"X", "2"}}}) {
         auto source = product();
         source.ops = {{{"Y"}, name, in, {}}, {{"Z"}, "matmul", {"X", "W"}, {}}};
         source.outputs = {"Y", "Z"};
@@ -291,7 +295,8 @@ TEST(Source, a_number_that_cannot_be_an_operand_is_refused) {
 
 TEST(Source, a_mean_is_a_sum_over_its_count) {
     EXPECT_EQ(ops_of("mean", {"X"}, Attributes::axis(-1)),
-              (std::vector{op(OpCode::sum, {0}, Attributes::axis(-1)), op(OpCode::scale, {1}, number(AttributeName::over, 64))}));
+              (std::vector{op(OpCode::sum, {0}, Attributes::axis(-1)),
+                           op(OpCode::scale, {1}, number(AttributeName::over, 64))}));
     EXPECT_EQ(ops_of("sum", {"X"}, Attributes().with(AttributeName::axis, {0, 1})),
               (std::vector{op(OpCode::sum, {0}, Attributes::axis(0)), op(OpCode::sum, {1}, Attributes::axis(1))}));
 }

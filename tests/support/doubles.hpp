@@ -111,7 +111,7 @@ private:
     Graph const& graph_;
     program::TensorInfos infos_;
     base::IndexedVector<program::TensorId, Tensor> tensors_;
-    std::map<program::TensorId, Tensor> sums_; ///< by the tensor of the accumulator
+    std::map<program::TensorId, Tensor> sums_;                                  ///< by the tensor of the accumulator
     std::map<program::TensorId, std::vector<std::pair<Tensor, Tensor>>> steps_; ///< of those of two operands
 };
 

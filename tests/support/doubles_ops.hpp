@@ -118,7 +118,8 @@ inline Tensor rescaled(std::vector<std::pair<Tensor, Tensor>> const& steps, Shap
         for (std::size_t i = 0; i < m.values.size(); ++i) most.values[i] = largest(most.values[i], m.values[i]);
     Tensor out(shape);
     for (auto const& [x, m] : steps)
-        for_each_index(x.shape, [&, &x = x, &m = m](Index const& at) { out[at] += x[at] * std::exp(m[at] - most[at]); });
+        for_each_index(x.shape,
+                       [&, &x = x, &m = m](Index const& at) { out[at] += x[at] * std::exp(m[at] - most[at]); });
     return out;
 }
 inline Tensor normalise(Op const& op, Tensor const& in) {

@@ -29,7 +29,7 @@ std::vector<Code> const unary{Code::exp, square, Code::sqrt, relu, Code::log, Co
 std::vector<Code> const rooted{Code::sqrt, square, Code::sqrt};
 std::vector<Code> const binary{add, sub, mul, div, matmul, matmul, Code::pow, maximum, minimum, matmul_nt};
 std::vector<Code> const along_axis{sum, sum_to, rms, rms_norm, layer_norm, center, Code::max, Code::min};
-std::vector<Code> const loop_ends{Code::accumulate, accumulate_sum,    accumulate_rms,
+std::vector<Code> const loop_ends{Code::accumulate,  accumulate_sum, accumulate_rms,
                                   accumulate_sum_to, accumulate_max, accumulate_min};
 std::vector<double> const constants{-1, 0.5, 2, 3};
 

@@ -74,8 +74,9 @@ ESP_HD inline constexpr Element random_input(std::uint64_t seed, std::uint32_t t
     return {Fp::reduce(h >> 1), Fq::reduce(mix(h ^ 0xA0761D6478BD642Full) >> 1)};
 }
 
-/// One operation on single values; `tag` names the function of Scalar::function, `b` is the constant of scale and shift. `with_q`: arguments and result have
-/// their part modulo q (never the result of exp). A division by zero gives 0 and sets `zero_divisor`: draw again.
+/// One operation on single values; `tag` names the function of Scalar::function, `b` is the constant of scale and
+/// shift. `with_q`: arguments and result have their part modulo q (never the result of exp). A division by zero gives 0
+/// and sets `zero_divisor`: draw again.
 ESP_HD inline constexpr Element apply(Scalar op, Model const& model, std::uint32_t tag, Element a, Element b,
                                       bool with_q, bool& zero_divisor) {
     switch (op) {

@@ -18,9 +18,7 @@ struct ExprId {
 /// What a function that abstract expressions do not look into is called; it goes by the op that it comes from. sqrt
 /// multiplies: sqrt(x) sqrt(y) = sqrt(x y); exp turns products into sums; max of max is max, and so is min of min. The
 /// others have no laws.
-[[nodiscard]] constexpr std::string_view function_name(OpCode function) {
-    return name(function);
-}
+[[nodiscard]] constexpr std::string_view function_name(OpCode function) { return name(function); }
 
 /// What the op table needs to say which abstract expression an op gives. Abstract expressions forget indices.
 class ExpressionBuilder {

@@ -72,7 +72,7 @@ struct ScalarNode {
     enum class Kind : std::uint8_t { read, reduced, count, number, apply };
     Kind kind = Kind::read;
     std::size_t read = 0;
-    double number = 0; ///< a constant, as the decimal that it is written as
+    double number = 0;         ///< a constant, as the decimal that it is written as
     OpCode op = OpCode::graph; ///< apply: with the attributes of the op whose meaning this is
     std::size_t a = 0, b = 0;  ///< apply: nodes; one argument is both
 };

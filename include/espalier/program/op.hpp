@@ -50,7 +50,7 @@ struct FieldRule {
     std::uint32_t tag = 0;                     ///< of a random function: its number
     Reduction reduction{};
     Norm norm = Norm::none;
-    int terms = 0; ///< contraction: in[t] in[t + terms], summed over t
+    int terms = 0;              ///< contraction: in[t] in[t + terms], summed over t
     bool is_transposed = false; ///< contraction: the right operands are [.., n, k]
 };
 
@@ -133,8 +133,8 @@ using Permutation = std::array<int, max_rank>;
 [[nodiscard]] constexpr bool is_function(OpInfo const& op) {
     using field::Scalar;
     auto const scalar = op.field.scalar;
-    return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::exp_sub || scalar == Scalar::sqrt ||
-                                scalar == Scalar::function);
+    return is_pointwise(op) &&
+           (scalar == Scalar::exp || scalar == Scalar::exp_sub || scalar == Scalar::sqrt || scalar == Scalar::function);
 }
 [[nodiscard]] constexpr bool is_accumulator(OpInfo const& op) { return op.field.access == Access::accumulate; }
 /// Whether it takes an exponential of something.

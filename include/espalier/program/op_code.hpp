@@ -38,9 +38,9 @@ enum class OpCode : std::uint8_t {
     pow,
     maximum, ///< of two tensors
     minimum,
-    sum,        ///< over `axis`, which stays with size 1
-    sum_to,     ///< over `axis` down to `size`: out[j] = sum over i of in[i * size + j]
-    max,        ///< over `axis`
+    sum,    ///< over `axis`, which stays with size 1
+    sum_to, ///< over `axis` down to `size`: out[j] = sum over i of in[i * size + j]
+    max,    ///< over `axis`
     min,
     rms,        ///< root of the mean square (plus `eps`) over `axis`
     rms_norm,   ///< x / rms(x) along `axis`
@@ -55,7 +55,7 @@ enum class OpCode : std::uint8_t {
     accumulate_min,
     accumulate_rescaled,     ///< (x, m): the sum over steps of x exp(m - the largest m of all steps)
     accumulate_rescaled_sum, ///< the same, also along `axis`
-    graph, ///< defined by a graph of the next level; the last one
+    graph,                   ///< defined by a graph of the next level; the last one
 };
 inline constexpr int op_count = static_cast<int>(OpCode::graph) + 1;
 

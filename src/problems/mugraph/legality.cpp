@@ -96,8 +96,7 @@ std::optional<Reject> Legality::why_no_block_op(BlockState const& state, Step co
     auto const left = ops_left(state) - 1;
     if (left == 0 && has_unfinished) return Reject::last_op;
     auto const useful = left - (needs_accumulator ? 1 : 0);
-    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > state.max_outputs)
-        return Reject::unconsumed;
+    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > state.max_outputs) return Reject::unconsumed;
     return fits_memory(state, first, made) ? std::nullopt : std::optional(Reject::memory);
 }
 

@@ -22,7 +22,8 @@ public:
     explicit Changes(MugraphConfig const& config) : config_(config), space_(make_space(config)) {}
 
     std::vector<Change> run() {
-        for (int more = 1; more <= 3; ++more) raise("max_block_ops", &SpaceConfig::max_block_ops, space_.max_block_ops + more);
+        for (int more = 1; more <= 3; ++more)
+            raise("max_block_ops", &SpaceConfig::max_block_ops, space_.max_block_ops + more);
         for (int more = 1; more <= 2; ++more)
             raise("max_kernel_ops", &SpaceConfig::max_kernel_ops, space_.max_kernel_ops + more);
         for (auto kernels = space_.graph_kernels + 1; kernels <= max_graph_kernels; ++kernels)
@@ -31,7 +32,8 @@ public:
         raise("grid_dims", &SpaceConfig::grid_dims, space_.grid_dims + 1);
         widen_numbers();
         widen_lists();
-        if (config_.space.from == SpaceConfig::Preset::mirage) change("from: full", [](SpaceConfig& space) { space.from = SpaceConfig::Preset::full; });
+        if (config_.space.from == SpaceConfig::Preset::mirage)
+            change("from: full", [](SpaceConfig& space) { space.from = SpaceConfig::Preset::full; });
         change("unsafe_softmax: true", [](SpaceConfig& space) { space.unsafe_softmax = true; });
         return std::move(out_);
     }

@@ -89,8 +89,8 @@ ESP_HD inline field::Element contraction(LoweredStep const& step, JobView const&
         auto const right = matrix_in(step, t + step.terms, matrix) * k * step.n;
         for (std::int64_t j = 0; j < k; ++j) {
             auto const a = load(job, step.in[t], left + j);
-            auto const b = load(job, step.in[t + step.terms],
-                                right + (step.is_transposed ? column * k + j : j * step.n + column));
+            auto const b =
+                load(job, step.in[t + step.terms], right + (step.is_transposed ? column * k + j : j * step.n + column));
             p.add(a.p, b.p);
             if (step.out.has_q) q.add(a.q, b.q);
         }
@@ -103,7 +103,8 @@ ESP_HD inline field::Element divided(field::Element a, std::uint64_t count) {
             field::Fq::mul(a.q, field::Fq::inverse(field::Fq::reduce(count)))};
 }
 /// The element that is n-th of those that go into element i of the result.
-ESP_HD inline field::Element reduced_value(LoweredStep const& step, JobView const& job, std::int64_t i, std::int64_t n) {
+ESP_HD inline field::Element reduced_value(LoweredStep const& step, JobView const& job, std::int64_t i,
+                                           std::int64_t n) {
     auto const inner = i % step.inner, outer = i / step.inner % step.outer, block = i / step.inner / step.outer;
     auto const row = ((block * step.steps + n / step.repeats) * step.outer + outer) * step.repeats + n % step.repeats;
     return load(job, step.in[0], row * step.inner + inner);

@@ -40,7 +40,7 @@ struct LoweredStep {
 
     std::int32_t terms = 0; ///< contraction
     std::int64_t m = 0, n = 0, k[2] = {0, 0};
-    std::int64_t matrices = 1;                       ///< of a tile of the result
+    std::int64_t matrices = 1;                             ///< of a tile of the result
     std::int64_t matrices_in[max_operands] = {1, 1, 1, 1}; ///< of one of each operand, which are used again
     std::int32_t is_transposed = 0;
 

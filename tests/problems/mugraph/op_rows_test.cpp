@@ -71,8 +71,8 @@ TEST(OpRows, give_the_full_space_what_the_program_has_besides) {
 
     auto const more = make_space(chain({"sub", "clamp", "layernorm"}, in_full));
     EXPECT_EQ(codes(more.kernel_ops), products + always + Codes{clamp});
-    EXPECT_EQ(codes(more.block_ops),
-              (products + Codes{concat_matmul} + always + Codes{clamp, center, sub, layer_norm, rms_norm} + accumulators));
+    EXPECT_EQ(codes(more.block_ops), (products + Codes{concat_matmul} + always +
+                                      Codes{clamp, center, sub, layer_norm, rms_norm} + accumulators));
 }
 
 TEST(OpRows, offer_tanh_to_programs_that_have_it) {

@@ -74,7 +74,7 @@ struct Node {
     std::uint8_t begins = 0;
     bool is_sized = false;
     std::uint8_t stage = 0; ///< of the search, whose limits it keeps to
-    float bound_us = 0; ///< no program below costs less
+    float bound_us = 0;     ///< no program below costs less
     std::array<Step, max_steps> steps{};
     std::array<Begin, max_graph_kernels> begin{};
     std::array<KernelSizes, max_graph_kernels> sizes{};

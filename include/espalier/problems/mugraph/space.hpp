@@ -72,12 +72,12 @@ struct Space {
     std::int64_t max_blocks = 4096;
     std::int64_t shared_memory_bytes = 96 << 10;
     std::int64_t threads = 128;
-    bool has_liveness = true;         ///< of tiles in shared memory; else they are summed as Mirage does
-    bool needs_accumulators = false;  ///< also without a loop, where they change nothing
-    bool has_self_products = false;   ///< mul(x, x) beside square(x)
-    bool has_epilogues = false;       ///< tiles that the loop does not split may be read after it
-    bool has_read_outputs = false;    ///< outputs of the program may be read by its further ops
-    bool keeps_best_schedule = false; ///< of a form and class only
+    bool has_liveness = true;             ///< of tiles in shared memory; else they are summed as Mirage does
+    bool needs_accumulators = false;      ///< also without a loop, where they change nothing
+    bool has_self_products = false;       ///< mul(x, x) beside square(x)
+    bool has_epilogues = false;           ///< tiles that the loop does not split may be read after it
+    bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
+    bool keeps_best_schedule = false;     ///< of a form and class only
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
