@@ -29,9 +29,9 @@ bool are_there(Values const& values, Tensors const& tensors, ValueId first, int 
 }
 
 /// How many operands a graph-defined kernel may have.
-int most_operands(OperandRule rule) {
-    if (rule == OperandRule::any_subset) return max_operands;
-    return rule == OperandRule::mirage ? 3 : 4;
+int most_operands(Space const& space) {
+    if (space.operands == OperandRule::any_subset) return space.max_operands;
+    return space.operands == OperandRule::mirage ? 3 : 4;
 }
 
 } // namespace
@@ -51,7 +51,7 @@ bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
     auto const& space = setup_->space;
     auto const graphs = std::min(ops_left, graphs_left);
     auto const most =
-        graphs * (most_operands(space.operands) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
+        graphs * (most_operands(space) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
     return unconsumed - most <= static_cast<int>(setup_->target.output_shapes.size());
 }
 

@@ -22,11 +22,14 @@ using program::Word;
 struct Traits {
     bool has_exp = false;
     std::set<OpCode> ops;
-    std::vector<std::int64_t> norm_axes; ///< from the back, other than -1
+    std::vector<std::int64_t> axes;      ///< of norms and reductions; from the back, other than -1
+    std::vector<SearchOp> library;       ///< norms and reductions, with the axis from the back
     std::vector<SearchOp> bounded;       ///< pointwise ops with the bounds that they have
     std::vector<SearchOp> sums_to;       ///< with the axis from the back
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
+    std::size_t symbols = 0;       ///< of its dimensions
+    std::uint32_t taken_twice = 0; ///< see Space
 };
 
 void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
@@ -42,8 +45,31 @@ void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShap
     if (row.field.reduction.to_size)
         add_once(traits.sums_to,
                  {op.code, back == -1 ? Attributes{} : Attributes::axis(back), shape[rank + static_cast<int>(back)]});
-    if (row.field.norm == program::Norm::rms && back != -1 && !std::ranges::count(traits.norm_axes, back))
-        traits.norm_axes.push_back(back);
+    if (row.field.access != Access::normalise && row.field.access != Access::reduction) return;
+    if (back != -1 && !std::ranges::count(traits.axes, back)) traits.axes.push_back(back);
+    if (!row.field.reduction.to_size)
+        add_once(traits.library, {op.code, back == -1 ? Attributes{} : Attributes::axis(back), {}});
+}
+
+/// Notes inputs that a kernel can need in two ways: rows and columns of a factor on both sides of products, or a part
+/// and the whole of what is one row and is reduced along it.
+void add_taken_twice(Traits& traits, program::Graph const& graph, program::SymbolicShapes const& shapes) {
+    std::uint32_t left = 0, right = 0;
+    auto const bit = [&](program::TensorId id) {
+        return id.value < static_cast<int>(graph.inputs.size()) ? 1u << id.value : 0u;
+    };
+    for (auto const& op : graph.ops) {
+        auto const& field = program::info(op.code).field;
+        auto const terms = static_cast<std::size_t>(field.terms);
+        for (std::size_t t = 0; t < terms; ++t) {
+            left |= bit(op.inputs[t]);
+            right |= bit(op.inputs[t + terms]);
+        }
+        auto const is_part = [](Word const& word) { return !word.is_unit(); };
+        if (field.access == Access::normalise && std::ranges::count_if(shapes[op.inputs[0]], is_part) == 1)
+            traits.taken_twice |= bit(op.inputs[0]);
+    }
+    traits.taken_twice |= left & right;
 }
 
 Traits traits_of(Source const& source) {
@@ -54,6 +80,8 @@ Traits traits_of(Source const& source) {
     out.inputs = graph.inputs.size();
     out.outputs = graph.outputs.size();
     auto const shapes = program::symbolic_shapes(source);
+    out.symbols = program::symbols_of(source).names.size();
+    add_taken_twice(out, graph, shapes);
     for (auto const id : tensors.ids()) {
         if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
         auto const& op = graph.ops[tensors[id].maker];
@@ -144,16 +172,23 @@ std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source cons
     return ops;
 }
 
+/// The same along the other axes of the program too.
+std::vector<SearchOp> along_axes(std::vector<SearchOp> ops, Traits const& traits) {
+    for (auto const& op : std::vector(ops))
+        for (auto const axis : traits.axes)
+            if (op.row().field.access == Access::normalise || op.row().field.reduction.over_axis)
+                ops.push_back({op.row(), Attributes::axis(axis), {}});
+    return ops;
+}
+
 /// What every block of the full space may use, before the for-loop decides between sums and accumulators.
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
     auto ops = rows(Access::contraction, Offer::always);
     append(ops, rows(Access::contraction, Offer::in_full_blocks));
     append(ops, pointwise_ops(traits));
-    for (auto const access : {Access::pointwise, Access::normalise})
-        append(ops, used(rows(access, Offer::if_used_in_full_blocks), traits));
-    append(ops, rows(Access::normalise, Offer::always));
-    for (auto const& norm : rows(Access::normalise, Offer::always))
-        for (auto const axis : traits.norm_axes) ops.push_back({norm.row(), Attributes::axis(axis), {}});
+    append(ops, used(rows(Access::pointwise, Offer::if_used_in_full_blocks), traits));
+    append(ops, along_axes(used(rows(Access::normalise, Offer::if_used_in_full_blocks), traits), traits));
+    append(ops, along_axes(rows(Access::normalise, Offer::always), traits));
     return ops;
 }
 
@@ -181,9 +216,10 @@ Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits co
 Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Traits const& traits) {
     Space space;
     space.kernel_ops = kernel_ops(traits);
+    append(space.kernel_ops, traits.library);
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
-    append(space.block_ops, rows(Access::accumulate, Offer::always));
-    append(space.unlooped_block_ops, rows(Access::reduction, Offer::always));
+    append(space.block_ops, along_axes(rows(Access::accumulate, Offer::always), traits));
+    append(space.unlooped_block_ops, along_axes(rows(Access::reduction, Offer::always), traits));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
     for (auto const& [ops, access] :
@@ -191,9 +227,13 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
         if (space.graph_kernels > 1) add_sums_to(*ops, access, config.program);
         for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
+    auto const inputs = static_cast<int>(traits.inputs);
+    space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
-    space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
+    space.max_block_ops = space.graph_kernels > 1 ? 5 : inputs > 4 ? inputs + 3 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
+    space.has_single_blocks = true;
+    if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
     space.has_epilogues = true;
     space.has_read_outputs = traits.outputs > 1;
     space.max_outputs = std::max(space.max_outputs, static_cast<int>(traits.outputs));
@@ -246,7 +286,7 @@ void check(Space const& space, SpaceConfig const& config) {
     if (space.graph_kernels > max_graph_kernels)
         throw base::KeyError(
             "problem.space.max_graph_kernels",
-            fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 or {}",
+            fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 to {}",
                         space.graph_kernels, max_graph_kernels, max_graph_kernels));
     auto const steps = space.max_kernel_ops + space.graph_kernels * (space.max_block_ops + 2);
     if (steps <= max_steps) return;
@@ -258,6 +298,15 @@ void check(Space const& space, SpaceConfig const& config) {
                                      "are {} steps, more than {}: lower one of these limits",
                                      space.max_kernel_ops, space.graph_kernels, space.graph_kernels == 1 ? "" : "s",
                                      space.max_block_ops, steps, max_steps));
+}
+
+void check(Traits const& traits, Space const& space) {
+    auto const symbols = static_cast<int>(traits.symbols) + 4 * space.graph_kernels;
+    if (symbols > Word::max_symbols)
+        throw base::KeyError("problem.space.max_graph_kernels",
+                             fmt::format("{} dimensions and {} graph-defined kernels are {} symbols, more than {}: use "
+                                         "fewer kernels",
+                                         traits.symbols, space.graph_kernels, symbols, Word::max_symbols));
 }
 
 void check(Traits const& traits) {
@@ -278,6 +327,7 @@ Space make_space(MugraphConfig const& config) {
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
+    check(traits, space);
     return space;
 }
 
