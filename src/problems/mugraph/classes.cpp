@@ -141,8 +141,8 @@ void add_single_blocks(Space const& space, std::span<SymbolicShape const> operan
     out.push_back(begin);
 }
 
-/// With several axes or many operands: classes in which an axis, or the loop, splits a dimension in every operand that has it or in
-/// none. One that splits it in some only leaves tiles that never meet again.
+/// With several axes or many operands: classes in which an axis, or the loop, splits a dimension in every operand that
+/// has it or in none. One that splits it in some only leaves tiles that never meet again.
 class EvenClasses {
 public:
     EvenClasses(std::span<SymbolicShape const> operands, std::vector<Begin>& out) : operands_(operands), out_(out) {
@@ -300,8 +300,8 @@ private:
 std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const> operands, std::uint32_t twins) {
     std::vector<Begin> out;
     if (space.has_single_blocks) add_single_blocks(space, operands, out);
-    auto const is_even = space.grids == GridRule::divisors &&
-                         (space.grid_dims > 1 || operands.size() > most_unevenly_cut);
+    auto const is_even =
+        space.grids == GridRule::divisors && (space.grid_dims > 1 || operands.size() > most_unevenly_cut);
     EvenClasses even(operands, out);
     for (auto const& axes : grid_kinds(space, operands)) {
         if (is_even)

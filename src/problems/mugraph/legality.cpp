@@ -50,8 +50,7 @@ bool Legality::is_output(program::SymbolicShape const& shape) const {
 bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
     auto const& space = setup_->space;
     auto const graphs = std::min(ops_left, graphs_left);
-    auto const most =
-        graphs * (most_operands(space) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
+    auto const most = graphs * (most_operands(space) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
     return unconsumed - most <= static_cast<int>(setup_->target.output_shapes.size());
 }
 

@@ -22,10 +22,10 @@ using program::Word;
 struct Traits {
     bool has_exp = false;
     std::set<OpCode> ops;
-    std::vector<std::int64_t> axes;      ///< of norms and reductions; from the back, other than -1
-    std::vector<SearchOp> library;       ///< norms and reductions, with the axis from the back
-    std::vector<SearchOp> bounded;       ///< pointwise ops with the bounds that they have
-    std::vector<SearchOp> sums_to;       ///< with the axis from the back
+    std::vector<std::int64_t> axes; ///< of norms and reductions; from the back, other than -1
+    std::vector<SearchOp> library;  ///< norms and reductions, with the axis from the back
+    std::vector<SearchOp> bounded;  ///< pointwise ops with the bounds that they have
+    std::vector<SearchOp> sums_to;  ///< with the axis from the back
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
     std::size_t symbols = 0;       ///< of its dimensions

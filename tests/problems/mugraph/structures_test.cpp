@@ -143,8 +143,8 @@ TEST(TakenTwice, a_matrix_on_both_sides_of_products_has_two_kinds_of_tiles) {
         };
         return std::ranges::any_of(graph.ops, is_twice);
     };
-    EXPECT_TRUE(std::ranges::any_of(
-        found, [&](Graph const& graph) { return is_one_kernel(graph) && takes_x_twice(graph); }));
+    EXPECT_TRUE(
+        std::ranges::any_of(found, [&](Graph const& graph) { return is_one_kernel(graph) && takes_x_twice(graph); }));
 }
 
 TEST(TakenTwice, is_offered_where_it_can_help) {
@@ -156,12 +156,11 @@ TEST(TakenTwice, is_offered_where_it_can_help) {
 /// A norm and a sum along the first of two dimensions.
 TEST(OtherAxes, are_reduced_where_the_program_does) {
     auto const first = program::Attributes::axis(0);
-    program::Source const source{.dims = {{"K", 512}, {"N", 1024}},
-                                 .inputs = {{"X", {"K", "N"}}, {"G", {"K", "N"}}},
-                                 .ops = {{{"N_"}, "rmsnorm", {"X"}, first},
-                                         {{"P"}, "mul", {"N_", "G"}, {}},
-                                         {{"Y"}, "sum", {"P"}, first}},
-                                 .outputs = {"Y"}};
+    program::Source const source{
+        .dims = {{"K", 512}, {"N", 1024}},
+        .inputs = {{"X", {"K", "N"}}, {"G", {"K", "N"}}},
+        .ops = {{{"N_"}, "rmsnorm", {"X"}, first}, {{"P"}, "mul", {"N_", "G"}, {}}, {{"Y"}, "sum", {"P"}, first}},
+        .outputs = {"Y"}};
 
     auto const best = cheapest(search(experiment(source)));
 
@@ -171,7 +170,8 @@ TEST(OtherAxes, are_reduced_where_the_program_does) {
 
 /// ((((((X W) + A) B) + C) D) + E): seven inputs.
 TEST(ManyOperands, seven_inputs_are_one_kernel) {
-    program::Source source{.dims = {{"B", 8}, {"K", 512}, {"N", 512}}, .inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}}};
+    program::Source source{.dims = {{"B", 8}, {"K", 512}, {"N", 512}},
+                           .inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}}};
     source.ops = {{{"T0"}, "matmul", {"X", "W"}, {}}};
     for (int i = 0; i < 5; ++i) {
         source.inputs.push_back({fmt::format("A{}", i), {"B", "N"}});
@@ -190,12 +190,11 @@ TEST(ManyOperands, seven_inputs_are_one_kernel) {
 }
 
 TEST(ThreeKernels, each_op_of_a_chain_has_its_own) {
-    program::Source const source{.dims = {{"B", 4}, {"K", 6}},
-                                 .inputs = {{"X", {"B", "K"}}},
-                                 .ops = {{{"R"}, "relu", {"X"}, {}},
-                                         {{"S"}, "silu", {"R"}, {}},
-                                         {{"Y"}, "gelu", {"S"}, {}}},
-                                 .outputs = {"Y"}};
+    program::Source const source{
+        .dims = {{"B", 4}, {"K", 6}},
+        .inputs = {{"X", {"B", "K"}}},
+        .ops = {{{"R"}, "relu", {"X"}, {}}, {{"S"}, "silu", {"R"}, {}}, {{"Y"}, "gelu", {"S"}, {}}},
+        .outputs = {"Y"}};
     auto config = experiment(source);
     config.space.max_graph_kernels = 3;
     config.space.max_kernel_ops = 3;

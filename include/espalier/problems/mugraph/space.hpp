@@ -54,9 +54,9 @@ struct Space {
     int graph_kernels = 1;
     int max_outputs = 2; ///< of a graph-defined kernel
     OperandRule operands = OperandRule::any_subset;
-    int max_operands = 4;             ///< of a graph-defined kernel, where any subset may be taken
-    std::uint32_t taken_twice = 0;    ///< inputs of the program that a kernel may take in two ways, as bits
-    bool has_single_blocks = false;   ///< grids of one block
+    int max_operands = 4;           ///< of a graph-defined kernel, where any subset may be taken
+    std::uint32_t taken_twice = 0;  ///< inputs of the program that a kernel may take in two ways, as bits
+    bool has_single_blocks = false; ///< grids of one block
     GridRule grids = GridRule::divisors;
     int grid_dims = 1;
     std::vector<std::int64_t> tiles;       ///< mirage: grid size = dimension / tile
