@@ -57,6 +57,11 @@ std::vector<OperandList> operand_lists(Space const& space, int count) {
     return out;
 }
 
+bool reads_any(Step const& step, std::uint32_t tensors) {
+    auto const operands = std::span(step.in).first(step.count);
+    return std::ranges::any_of(operands, [&](auto tensor) { return (tensors >> tensor & 1u) != 0; });
+}
+
 } // namespace
 
 std::vector<std::pair<int, int>> product_pairs(OpenGraph const& graph) {
@@ -177,6 +182,7 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
     announce_all(graph, state);
     for_each_step(graph, self_products(), [&](Step step) {
         step.kind = Step::Kind::kernel_op;
+        if (reads_any(step, state.used_up)) return;
         examine([&]() -> std::optional<Reject> {
             auto const outcome = parts_.values.of(step, state);
             if (!outcome.has_values()) return outcome.why();
@@ -191,7 +197,8 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
 
 void Enumeration::push_begins(Node const& node, KernelState const& state) {
     for (auto const& operands : operand_lists(setup_->space, state.tensors.count))
-        push_begins_of(node, state, operands);
+        if (std::ranges::none_of(operands, [&](auto tensor) { return (state.used_up >> tensor & 1u) != 0; }))
+            push_begins_of(node, state, operands);
 }
 
 void Enumeration::push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands) {

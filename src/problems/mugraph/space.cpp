@@ -36,6 +36,13 @@ void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
     if (!std::ranges::count(ops, op)) ops.push_back(op);
 }
 
+/// The axis of a norm or reduction; -1 is left out.
+Attributes from_back(Attributes const& attributes, int rank) {
+    auto const axis = attributes.whole(AttributeName::axis, -1);
+    auto const back = axis < 0 ? axis : axis - rank;
+    return back == -1 ? Attributes{} : Attributes::axis(back);
+}
+
 /// Notes what an op is given besides its operands; `shape` is that of its result.
 void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
@@ -47,8 +54,23 @@ void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShap
                  {op.code, back == -1 ? Attributes{} : Attributes::axis(back), shape[rank + static_cast<int>(back)]});
     if (row.field.access != Access::normalise && row.field.access != Access::reduction) return;
     if (back != -1 && !std::ranges::count(traits.axes, back)) traits.axes.push_back(back);
-    if (!row.field.reduction.to_size)
-        add_once(traits.library, {op.code, back == -1 ? Attributes{} : Attributes::axis(back), {}});
+}
+
+/// The norms and reductions of the program as library kernels.
+void add_library(Traits& traits, program::Graph const& graph, program::TensorInfos const& tensors) {
+    base::IndexedVector<program::TensorId, int> readers(tensors.size());
+    for (auto const& op : graph.ops)
+        for (auto const id : op.inputs) ++readers[id];
+    for (auto const id : graph.outputs) ++readers[id];
+    for (auto const& op : graph.ops) {
+        auto const& field = program::info(op.code).field;
+        auto const is_reduced = field.access == Access::normalise || field.access == Access::reduction;
+        if (!is_reduced || field.reduction.to_size) continue;
+        SearchOp own{op.code, from_back(op.attributes, tensors[op.inputs[0]].shape.rank()), {}};
+        own.is_own = true;
+        own.uses_up = readers[op.inputs[0]] == 1;
+        add_once(traits.library, own);
+    }
 }
 
 /// Notes inputs that a kernel can need in two ways: rows and columns of a factor on both sides of products, or a part
@@ -82,6 +104,7 @@ Traits traits_of(Source const& source) {
     auto const shapes = program::symbolic_shapes(source);
     out.symbols = program::symbols_of(source).names.size();
     add_taken_twice(out, graph, shapes);
+    add_library(out, graph, tensors);
     for (auto const id : tensors.ids()) {
         if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
         auto const& op = graph.ops[tensors[id].maker];

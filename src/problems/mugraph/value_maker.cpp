@@ -152,6 +152,11 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     auto const side = program::side_of(row, std::span(sides.data(), operands.size()));
     if (!side) return Reject::loop_side;
     value.side = *side;
+    value.has_product = row.field.access == program::Access::contraction ||
+                        std::ranges::any_of(operands, [&](ValueId id) { return values[id].has_product; });
+    auto const has_invariant = std::ranges::count(sides, LoopSide::invariant) > 0;
+    if (has_invariant && *side == LoopSide::after_loop && !program::is_accumulator(row) && !value.has_product)
+        return Reject::loop_side; // an epilogue is that of a product; others are cheaper without a loop
     if (filter_->is_on())
         value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;
