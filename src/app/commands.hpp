@@ -36,7 +36,8 @@ struct ShowArguments {
     std::string run;
     bool json = false;
     bool status = false;
-    std::size_t top = 0;    ///< 0: ten in the table, all in JSON
+    std::size_t top = 0;    ///< 0: ten in the table, all in JSON and with `all`
+    bool all = false;       ///< every result, not one per form
     std::string program;    ///< rank or key; empty: none
     bool explain = false;   ///< the format was asked for by its own flag
     std::string format;     ///< empty: the first that the run's kind has

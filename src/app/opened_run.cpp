@@ -57,8 +57,15 @@ base::Json OpenedRun::summary_json() const {
     return object;
 }
 
-base::Json OpenedRun::results_json(std::size_t top) const {
-    auto list = results_->results(top);
+base::Json OpenedRun::results_json(std::size_t top) const { return with_known(results_->results(top)); }
+
+problems::Listing OpenedRun::listed(std::size_t top) const {
+    auto list = results_->listed(top);
+    list.rows = with_known(std::move(list.rows));
+    return list;
+}
+
+base::Json OpenedRun::with_known(base::Json list) const {
     for (auto& result : list)
         result.update(known_json(*number<std::uint64_t>(result.at("key").get<std::string>(), 16)));
     return list;
@@ -84,8 +91,9 @@ std::string OpenedRun::known_text() const {
     return problems::known_text(all);
 }
 
-std::string OpenedRun::text(std::size_t top) const {
-    return analysis::summary_text(summary_, funnel_text(), known_text()) + results_->results_text(top);
+std::string OpenedRun::text(std::size_t top, Rows rows) const {
+    return analysis::summary_text(summary_, funnel_text(), known_text()) +
+           (rows == Rows::all ? results_->all_results_text(top) : results_->results_text(top));
 }
 
 std::size_t OpenedRun::find(std::string const& rank_or_key) const {

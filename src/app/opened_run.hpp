@@ -7,6 +7,9 @@
 
 namespace espalier::app {
 
+/// What a table lists: what is worth a row, or every result.
+enum class Rows : std::uint8_t { worthwhile, all };
+
 /// The format that has a flag of its own.
 inline constexpr auto explain_format = "explain";
 
@@ -34,10 +37,12 @@ public:
     [[nodiscard]] base::Json summary_json() const;
     /// As the kind presents them, each with what is known of it; null: the kind has none.
     [[nodiscard]] base::Json results_json(std::size_t top) const;
+    /// The same, of what a list for people has.
+    [[nodiscard]] problems::Listing listed(std::size_t top) const;
     /// The four words of a stored result.
     [[nodiscard]] base::Json known_json(std::uint64_t key) const;
     /// For people, with a table of the best results.
-    [[nodiscard]] std::string text(std::size_t top) const;
+    [[nodiscard]] std::string text(std::size_t top, Rows rows = Rows::worthwhile) const;
     /// The funnel and what to do about it, for people.
     [[nodiscard]] std::string funnel_text() const;
     /// What is known of all results, in words; see problems::known_text.
@@ -46,6 +51,8 @@ public:
     [[nodiscard]] std::size_t find(std::string const& rank_or_key) const;
 
 private:
+    [[nodiscard]] base::Json with_known(base::Json list) const;
+
     analysis::RunSummary summary_;
     config::RunConfig config_;
     std::unique_ptr<problems::StoredResults> results_;

@@ -105,9 +105,11 @@ void add_others(CLI::App& app, Arguments& arguments) {
     show->add_option("run", arguments.show.run, "Run folder")->required()->type_name("RUN");
     show->add_flag("--json", arguments.show.json, "As JSON");
     show->add_flag("--status", arguments.show.status, "One word, and exit with the run's own code (for job scripts)");
-    show->add_option("--top", arguments.show.top, "Number of best results (10; with --json: all)")
+    show->add_option("--top", arguments.show.top, "Number of best results (10; with --json or --all: all)")
         ->check(CLI::Range(1, 1'000'000'000))
         ->type_name("N");
+    show->add_flag("--all", arguments.show.all,
+                   "A row for every result: every schedule of a form, and what is slower than the input");
     show->add_option("--program", arguments.show.program, "One program, by its rank or its key")
         ->check(CLI::Validator(rank_or_key, ""))
         ->type_name("RANK|KEY");

@@ -49,16 +49,19 @@ std::vector<int> parse_nodes(std::string const& text) {
 
 void add_results(Contents& contents, OpenedRun const& run, std::size_t drawings) {
     auto const& told = run.results();
-    auto list = run.results_json(std::max(table_rows, drawings));
-    if (list.is_null()) return;
-    contents.results = std::move(list);
+    auto list = run.listed(std::max(table_rows, drawings));
+    if (list.rows.is_null()) return;
+    contents.results = std::move(list.rows);
+    contents.list_note = std::move(list.note);
     contents.input = told.input();
     auto const formats = told.formats();
     auto const in = [&](std::size_t id, std::string const& format) {
         return std::ranges::count(formats, format, &problems::Format::name) > 0 ? told.one(id, format) : std::string();
     };
-    for (std::size_t i = 0; i < std::min(drawings, contents.results.size()); ++i)
-        contents.drawings.push_back({told.title(contents.results[i]), in(i + 1, "svg"), in(i + 1, "text")});
+    for (std::size_t i = 0; i < std::min(drawings, contents.results.size()); ++i) {
+        auto const id = contents.results[i].at("id").get<std::size_t>();
+        contents.drawings.push_back({told.title(contents.results[i]), in(id, "svg"), in(id, "text")});
+    }
 }
 
 /// What the page must know about costs and columns.

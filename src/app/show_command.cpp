@@ -134,6 +134,8 @@ int show_command(ShowArguments const& arguments) {
         base::put(whole_run(run, arguments));
     else if (arguments.json)
         base::put_json(show_json(run, arguments.top));
+    else if (arguments.all)
+        base::say("{}", run.text(arguments.top, Rows::all));
     else
         base::say("{}", run.text(arguments.top > 0 ? arguments.top : 10));
     return arguments.status ? analysis::status_code(run.summary()) : 0;

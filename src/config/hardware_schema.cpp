@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace espalier::config {
 namespace {
@@ -34,41 +36,117 @@ Section<FlopRates> rates_section() {
     return section;
 }
 
+/// `16x8x16`; nothing if it is something else.
+std::optional<MatmulShape> parse_shape(std::string_view text) {
+    std::array<std::int32_t, 3> sizes{};
+    auto const* at = text.data();
+    auto const* const end = at + text.size();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (i > 0 && (at == end || *at++ != 'x')) return std::nullopt;
+        auto const [next, error] = std::from_chars(at, end, sizes[i]);
+        if (error != std::errc() || sizes[i] < 1 || sizes[i] > 4096) return std::nullopt;
+        at = next;
+    }
+    return at == end ? std::optional(MatmulShape{sizes[0], sizes[1], sizes[2]}) : std::nullopt;
+}
+
+Scalar<MatmulShape> matmul_shape() {
+    auto parse = [](Value const& value) -> Parsed<MatmulShape> {
+        if (auto const shape = parse_shape(value.text)) return *shape;
+        return Problem{};
+    };
+    auto write = [](MatmulShape const& shape) {
+        return make_plain(fmt::format("{}x{}x{}", shape.m, shape.n, shape.k));
+    };
+    return {"a shape like 16x8x16, sizes from 1 to 4096", parse, write,
+            base::Json{{"type", "string"}, {"pattern", "^[1-9][0-9]*x[1-9][0-9]*x[1-9][0-9]*$"}}};
+}
+
+Section<MatmulShapes> shapes_section() {
+    Section<MatmulShapes> section;
+    section.field({"f16", "of dtype f16", "16x8x16"}, &MatmulShapes::f16, matmul_shape())
+        .field({"bf16", "of dtype bf16", "16x8x16"}, &MatmulShapes::bf16, matmul_shape())
+        .field({"f32", "of dtype f32", "1x1x1"}, &MatmulShapes::f32, matmul_shape())
+        .field({"f64", "of dtype f64", "8x8x4"}, &MatmulShapes::f64, matmul_shape());
+    return section;
+}
+
 /// What becomes of a missing key.
 enum class Missing { is_refused, keeps_its_value };
 
-/// The machine in full. Keys are required in a file and not in a map, which has another machine to take them from.
-Section<HardwareConfig> hardware_section(Missing missing) {
+/// Makes keys that are required in a file and not in a map, which has another machine to take them from.
+struct Keys {
+    Missing missing;
+
+    KeyInfo operator()(char const* name, char const* help, char const* example) const {
+        return {name, help, missing == Missing::is_refused ? example : ""};
+    }
+    /// One that files did not have to have from the start.
+    [[nodiscard]] static KeyInfo optional(char const* name, char const* help) { return {name, help}; }
+};
+
+void add_memory(Section<HardwareConfig>& section, Keys const& key) {
     using Hardware = HardwareConfig;
-    auto const key = [missing](char const* name, char const* help, char const* example) {
-        return KeyInfo{name, help, missing == Missing::is_refused ? example : ""};
-    };
-    Section<Hardware> section;
-    section.field({"name", "of the machine, for people"}, &Hardware::name, text())
-        .field(key("launch", "time to start a kernel", "4us"), &Hardware::launch, duration({0s, 1s}))
-        .field(key("step", "time to synchronise a block at a step of its for-loop", "50ns"), &Hardware::step,
+    section.field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
+        .field(key.optional("latency", "from asking device memory to having the bytes"), &Hardware::latency,
                duration({0s, 1s}))
-        .field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
         .field(key("l2_bandwidth", "of the last-level cache", "7219GB/s"), &Hardware::l2_bandwidth, rate())
         .field(key("l2", "size of the last-level cache", "40MiB"), &Hardware::l2, capacity())
+        .field(key.optional("l2_access", "what the last-level cache gives in one access; less takes as long"),
+               &Hardware::l2_access, size_bytes({1, 4 * kibibyte}))
+        .field(key.optional("sector", "the least that the last-level cache moves"), &Hardware::sector,
+               size_bytes({1, 4 * kibibyte}))
         .field(key("shared_bandwidth", "of the shared memory of all multiprocessors together", "19491GB/s"),
                &Hardware::shared_bandwidth, rate())
+        .field(key.optional("shared_banks", "of 4 bytes, of the shared memory of a multiprocessor; 1: it has none"),
+               &Hardware::shared_banks, integer<std::int32_t>({1, 1024}));
+}
+
+void add_arithmetic(Section<HardwareConfig>& section, Keys const& key) {
+    using Hardware = HardwareConfig;
+    section
         .field(
             key("matmul_tflops", "10^12 operations per second in matmuls", "{f16: 312, bf16: 312, f32: 20, f64: 20}"),
             &Hardware::matmul_tflops, rates_section().codec())
+        .field(key.optional("matmul_shape", "m x n x k of one instruction, to which operands are padded"),
+               &Hardware::matmul_shape, shapes_section().codec())
+        .field(key.optional("matmul_units", "of a multiprocessor; a tile of matmul_shape keeps one busy"),
+               &Hardware::matmul_units, integer<std::int32_t>({1, 1024}))
         .field(key("pointwise_tflops", "10^12 operations per second in everything else",
                    "{f16: 78, bf16: 39, f32: 20, f64: 10}"),
                &Hardware::pointwise_tflops, rates_section().codec())
         .field(key("function_tops", "10^12 results per second of exp, sqrt and the like", "2.4"),
-               &Hardware::function_tops, tera())
-        .field(key("multiprocessors", "each runs whole blocks", "108"), &Hardware::multiprocessors, count())
+               &Hardware::function_tops, tera());
+}
+
+void add_limits(Section<HardwareConfig>& section, Keys const& key) {
+    using Hardware = HardwareConfig;
+    section.field(key("multiprocessors", "each runs whole blocks", "108"), &Hardware::multiprocessors, count())
         .field(key("shared_memory", "of a multiprocessor", "164KiB"), &Hardware::shared_memory, capacity())
         .field(key("block_shared_memory", "the most that one block may have", "163KiB"), &Hardware::block_shared_memory,
                capacity())
         .field(key("threads_per_multiprocessor", "the most that are resident", "2048"),
                &Hardware::threads_per_multiprocessor, count())
         .field(key("blocks_per_multiprocessor", "the most that are resident", "32"),
-               &Hardware::blocks_per_multiprocessor, count());
+               &Hardware::blocks_per_multiprocessor, count())
+        .field(key.optional("registers", "of a multiprocessor, 32 bits each; 0: no limit"), &Hardware::registers,
+               integer<std::int32_t>({0, 1 << 30}))
+        .field(key.optional("thread_registers", "the most that a thread may have; 0: no limit"),
+               &Hardware::thread_registers, integer<std::int32_t>({0, 1 << 20}));
+}
+
+/// The machine in full.
+Section<HardwareConfig> hardware_section(Missing missing) {
+    using Hardware = HardwareConfig;
+    Keys const key{missing};
+    Section<Hardware> section;
+    section.field({"name", "of the machine, for people"}, &Hardware::name, text())
+        .field(key("launch", "time to start a kernel", "4us"), &Hardware::launch, duration({0s, 1s}))
+        .field(key("step", "time to synchronise a block at a step of its for-loop", "50ns"), &Hardware::step,
+               duration({0s, 1s}));
+    add_memory(section, key);
+    add_arithmetic(section, key);
+    add_limits(section, key);
     return section;
 }
 

@@ -1,6 +1,14 @@
 #include "algebra.hpp"
 
 namespace espalier::expr {
+namespace {
+
+/// max(max(x)) = max(x), and the same of min: how many values it is of is forgotten.
+bool is_extremum(program::OpCode function) {
+    return function == program::OpCode::max || function == program::OpCode::min;
+}
+
+} // namespace
 
 ExprId Algebra::only(Mono const& mono) {
     auto const id = store_.mono(mono);
@@ -84,11 +92,23 @@ ExprId Algebra::sum(Word const& size, ExprId a) {
     return store_.expression(monos);
 }
 
+/// Whether an expression is nothing but that function of something.
+bool Algebra::is_call_of(program::OpCode function, ExprId e) const {
+    auto const monos = store_[e];
+    if (monos.size() != 1) return false;
+    auto const mono = store_[monos[0]];
+    if (mono.atoms.size() != 1 || !mono.size.is_unit()) return false;
+    if (mono.exponent != zero || mono.root != one || mono.below != one) return false;
+    auto const& atom = store_[mono.atoms[0]];
+    return !atom.is_leaf() && atom.function == function && atom.arguments.size() == 1;
+}
+
 ExprId Algebra::call(program::OpCode function, Word const& size, std::span<ExprId const> arguments) {
     if (std::ranges::find(arguments, too_large) != arguments.end()) return too_large;
     auto const has_laws = arguments.size() == 1 && size.is_unit();
     if (has_laws && function == program::OpCode::exp) return only({.exponent = arguments[0]});
     if (has_laws && function == program::OpCode::sqrt) return only({.root = arguments[0]});
+    if (has_laws && is_extremum(function) && is_call_of(function, arguments[0])) return arguments[0];
     auto const atom = store_.atom({.function = function, .size = size, .arguments = arguments});
     return only({.atoms = {&atom, 1}});
 }

@@ -1,5 +1,7 @@
 #include "division.hpp"
 
+#include "closure.hpp"
+
 #include <algorithm>
 
 namespace espalier::expr {
@@ -18,6 +20,10 @@ std::optional<std::vector<Id>> difference(std::span<Id const> from, std::span<Id
             left.push_back(id);
     if (taken < without.size()) return std::nullopt;
     return left;
+}
+
+bool has_maximum(Store const& store, std::vector<MonoId> const& monos) {
+    return std::ranges::any_of(monos, [&](MonoId id) { return has(store, store[id], program::OpCode::max); });
 }
 
 } // namespace
@@ -72,7 +78,7 @@ std::optional<MonoId> Division::quotient(MonoId whole, MonoId divisor) {
 std::optional<MonoId> Division::finish(Mono q, Mono const& whole, Mono const& divisor) {
     auto& store = algebra_.store();
     auto const exponent = difference(store[whole.exponent], store[divisor.exponent]);
-    if (!exponent) return std::nullopt;
+    if (!exponent || (algebra_.keeps_maxima() && has_maximum(store, *exponent))) return std::nullopt;
     auto const root = quotient(whole.root, divisor.root);
     if (!root) return std::nullopt;
     auto const below = quotient(whole.below, divisor.below);
@@ -102,8 +108,9 @@ std::optional<ExprId> Division::quotient(ExprId whole, ExprId divisor) {
 std::optional<MonoId> Division::take_out(std::vector<MonoId>& rest, std::span<MonoId const> divisor) {
     if (!step()) return std::nullopt;
     auto const q = quotient(rest[0], divisor[0]);
-    // A quotient of expressions is a term, and there is no term without a numerator.
-    if (!q || !algebra_.store()[*q].has_numerator() || !holds(rest, divisor, *q)) return std::nullopt;
+    // A quotient of expressions is a term, and there is no term without a numerator but where inverses are.
+    auto const is_term = q && (algebra_.has_inverses() || algebra_.store()[*q].has_numerator());
+    if (!is_term || !holds(rest, divisor, *q)) return std::nullopt;
     std::size_t kept = 0, taken = 0;
     for (std::size_t i = 0; i < rest.size(); ++i)
         if (taken < places_.size() && i == places_[taken])

@@ -137,7 +137,16 @@ void Expressions::set_targets(std::span<ExprId const> targets) {
     impl_->max_monomials = 0;
     for (auto const e : closure_) impl_->max_monomials = std::max(impl_->max_monomials, monomials(e));
     impl_->algebra.set_limit(impl_->max_monomials);
+    auto const& store = impl_->algebra.store();
+    impl_->algebra.set_has_inverses(std::ranges::any_of(closure_, [&](ExprId e) {
+        return std::ranges::any_of(store[e], [&](MonoId id) { return !store[id].has_numerator(); });
+    }));
     for (auto* table : {&sums_, &products_, &quotients_, &reductions_, &calls_}) table->clear();
+    forget_answers();
+}
+
+void Expressions::set_exponentials(Exponentials exponentials) {
+    impl_->algebra.set_keeps_maxima(exponentials == Exponentials::shifted);
     forget_answers();
 }
 

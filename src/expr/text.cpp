@@ -33,7 +33,7 @@ struct Writer {
             parts.push_back(store[id].is_leaf() ? name_of_leaf(store[id].leaf) : call(store[id]));
         if (mono.exponent != zero) parts.push_back(fmt::format("exp({})", expression(mono.exponent)));
         if (mono.root != one) parts.push_back(fmt::format("sqrt({})", expression(mono.root)));
-        return fmt::format("{}", fmt::join(parts, "*"));
+        return parts.empty() ? "1" : fmt::format("{}", fmt::join(parts, "*"));
     }
     [[nodiscard]] std::string monomial(MonoId id) const {
         auto const mono = store[id];

@@ -1,5 +1,6 @@
 #include "elaborate.hpp"
 
+#include "compositions.hpp"
 #include "limits.hpp"
 #include "suggest.hpp"
 
@@ -8,6 +9,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -15,8 +18,6 @@ namespace espalier::program {
 namespace {
 
 using Part = SourceProblem::Part;
-
-constexpr std::string_view softmax = "softmax";
 
 /// Other names that people write.
 struct Alias {
@@ -33,7 +34,7 @@ std::optional<OpCode> code_of(std::string_view name) {
 std::vector<std::string> known_ops() {
     auto names = op_names(Level::kernel);
     for (auto const& alias : aliases) names.emplace_back(alias.name);
-    names.emplace_back(softmax);
+    for (auto const& composition : compositions()) names.emplace_back(composition.name);
     return names;
 }
 
@@ -41,6 +42,17 @@ bool is_name(std::string_view text) {
     auto const is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
            std::ranges::all_of(text, is_letter);
+}
+
+/// An operand that is written as a number.
+std::optional<double> constant_of(std::string const& text) {
+    auto const starts = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
+    auto const first = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1u : 0u;
+    if (text.size() <= first || !starts(text[first])) return std::nullopt;
+    double out = 0;
+    auto const [end, error] = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), out);
+    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(out)) return std::nullopt;
+    return out;
 }
 
 /// Goes through a source once. What is wrong makes a tensor unknown, and unknown tensors give no further messages.
@@ -137,18 +149,22 @@ private:
     }
     std::optional<TensorId> shape_of_input(std::size_t i) {
         auto const& dims = source_.inputs[i].dims;
-        if (dims.empty() || dims.size() > static_cast<std::size_t>(max_rank)) {
-            problem(Part::input, i, "{} dimensions, but a tensor has 1 to {}", dims.size(), max_rank);
+        if (dims.size() > static_cast<std::size_t>(max_rank)) {
+            problem(Part::input, i, "{} dimensions, but a tensor has at most {}", dims.size(), max_rank);
             return std::nullopt;
         }
         Shape sizes;
         SymbolicShape names;
+        if (dims.empty()) { // a scalar
+            sizes.push(1);
+            names.push({});
+        }
         for (auto const& dim : dims)
             if (auto const size = size_of(i, dim)) {
                 sizes.push(*size);
                 names.push(word_of(dim, *size));
             }
-        if (sizes.rank() != static_cast<int>(dims.size()) || !is_of_bearable_size(Part::input, i, sizes))
+        if (sizes.rank() < static_cast<int>(dims.size()) || !is_of_bearable_size(Part::input, i, sizes))
             return std::nullopt;
         out_.graph.inputs.push_back({source_.inputs[i].name, sizes});
         return push(sizes, names);
@@ -164,21 +180,40 @@ private:
     void add_op(std::size_t i) {
         auto const& op = source_.ops[i];
         auto const operands = read(i);
-        auto const code = op.op == softmax ? OpCode::sum : code_of(op.op); // a softmax is along an axis, as a sum is
-        std::optional<TensorId> result;
-        if (!code)
-            problem(Part::op, i, "there is no op '{}': {}", op.op, did_you_mean(op.op, known_ops()));
-        else if (is_called_well(i, info(*code)) && operands)
-            result = op.op == softmax ? add_softmax(i, operands->front()) : apply(i, *code, *operands, op.attributes);
+        auto const result = result_of(i, operands);
         if (op.out.size() != 1)
             problem(Part::op, i, "{} outputs, but {} has one: name one tensor", op.out.size(), op.op);
         for (auto const& name : op.out) define(name, Part::op, i, result);
     }
-    /// The operands' ids, or nothing if one is unknown.
+    std::optional<TensorId> result_of(std::size_t i, std::optional<TensorIds> const& operands) {
+        auto const& op = source_.ops[i];
+        if (auto const* const composition = find_composition(op.op)) return compose(i, *composition, operands);
+        auto code = code_of(op.op);
+        if (!code) {
+            problem(Part::op, i, "there is no op '{}': {}", op.op, did_you_mean(op.op, known_ops()));
+            return std::nullopt;
+        }
+        if (op.in.size() == 2 && *code == OpCode::max) code = OpCode::maximum;
+        if (op.in.size() == 2 && *code == OpCode::min) code = OpCode::minimum;
+        if (!is_called_well(i, info(*code)) || !operands) return std::nullopt;
+        if (operands->size() != op.in.size()) return apply_with_constant(i, *code, *operands);
+        if (auto const vector = product_with_vector(i, *code, *operands)) return *vector;
+        return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
+            auto in = *operands;
+            in.front() = first;
+            return apply(i, *code, in, attributes);
+        });
+    }
+    /// The ids of those operands that are tensors, or nothing if one is unknown.
     std::optional<TensorIds> read(std::size_t i) {
         TensorIds ids;
+        std::size_t constants = 0;
         for (auto const& name : source_.ops[i].in) {
             auto const found = tensors_.find(name);
+            if (found == tensors_.end() && constant_of(name)) {
+                ++constants;
+                continue;
+            }
             if (found == tensors_.end()) {
                 problem(Part::op, i, "there is no tensor '{}' before this op: {}", name,
                         did_you_mean(name, tensor_names()));
@@ -187,13 +222,98 @@ private:
             found->second.is_read = true;
             if (found->second.id) ids.push_back(*found->second.id);
         }
-        if (ids.size() != source_.ops[i].in.size()) return std::nullopt;
+        if (ids.size() + constants != source_.ops[i].in.size()) return std::nullopt;
         return ids;
+    }
+    std::optional<TensorId> apply_with_constant(std::size_t i, OpCode code, TensorIds const& operands) {
+        auto const& in = source_.ops[i].in;
+        auto const is_left = constant_of(in[0]).has_value() && !tensors_.contains(in[0]);
+        auto const steps = in.size() == 2 && operands.size() == 1
+                               ? with_constant(code, *constant_of(in[is_left ? 0 : 1]),
+                                               is_left ? ConstantSide::left : ConstantSide::right)
+                               : std::nullopt;
+        if (steps) return run(i, *steps, operands, {});
+        problem(Part::op, i,
+                "{} of {} cannot be taken: a constant stands beside a tensor in add, sub, mul, div, max and min, or is "
+                "the exponent 2, 0.5, -1 or -0.5 of a pow",
+                source_.ops[i].op, fmt::join(in, " and "));
+        return std::nullopt;
+    }
+    std::optional<TensorId> compose(std::size_t i, Composition const& composition,
+                                    std::optional<TensorIds> const& operands) {
+        auto const& op = source_.ops[i];
+        auto const before = out_.problems.size();
+        if (static_cast<int>(op.in.size()) != composition.inputs || (operands && operands->size() != op.in.size()))
+            problem(Part::op, i, "{} takes {} tensor{}, got {}: {}", op.op, composition.inputs,
+                    composition.inputs == 1 ? "" : "s", op.in.size(),
+                    op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
+        auto const& row = info(composition.has_axis ? OpCode::sum : OpCode::exp);
+        for (auto const& attribute : op.attributes.items())
+            if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
+        if (out_.problems.size() != before || !operands) return std::nullopt;
+        return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
+            return run(i, composition.steps, {first}, attributes);
+        });
+    }
+    std::optional<TensorId> run(std::size_t i, std::vector<CompositionStep> const& steps, TensorIds tensors,
+                                Attributes const& attributes) {
+        for (auto const& step : steps) {
+            TensorIds in;
+            for (auto const at : step.in) in.push_back(tensors[static_cast<std::size_t>(at)]);
+            auto own = step.has_axis ? attributes : step.attributes;
+            if (step.is_over_count) {
+                auto const axis = axis_of(attributes, shape(tensors[0]));
+                own = own.with(AttributeName::over, axis ? shape(tensors[0])[*axis] : 1);
+            }
+            auto const made = apply(i, step.op, in, own);
+            if (!made) return std::nullopt;
+            tensors.push_back(*made);
+        }
+        return tensors.back();
+    }
+    /// One axis after the other, where several are given: only reductions and what is made of one can have that.
+    template <class Each>
+    std::optional<TensorId> over_axes(std::size_t i, Attributes const& attributes, TensorId first, Each const& each) {
+        auto const* const axes = attributes.find(AttributeName::axis);
+        if (!axes || axes->values.size() == 1) return each(first, attributes);
+        std::vector<int> seen;
+        std::optional<TensorId> out = first;
+        for (auto const axis : axes->values) {
+            auto const one = attributes.with(AttributeName::axis, static_cast<std::int64_t>(axis));
+            auto const front = axis_of(one, shape(first));
+            if (front && std::ranges::count(seen, *front)) {
+                problem(Part::op, i, "`axis` names one dimension twice: remove one");
+                return std::nullopt;
+            }
+            seen.push_back(front.value_or(-1));
+            out = each(*out, one);
+            if (!out) break;
+        }
+        return out;
+    }
+    /// A matrix times a vector is a product with every row, summed; what is not one is left to the others.
+    std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in) {
+        if (code != OpCode::matmul || shape(in[0]).rank() < 2 || shape(in[1]).rank() != 1) return std::nullopt;
+        auto const product = apply(i, OpCode::mul, in, {});
+        return product ? apply(i, OpCode::sum, {*product}, {}) : std::nullopt;
     }
     [[nodiscard]] std::vector<std::string> tensor_names() const {
         std::vector<std::string> names;
         for (auto const& [name, tensor] : tensors_) names.push_back(name);
         return names;
+    }
+    /// Sums, means and extrema may be over several axes.
+    [[nodiscard]] std::optional<std::string> problem_of(std::size_t i, OpInfo const& row,
+                                                        Attribute const& attribute) const {
+        auto const& rule = row.field;
+        auto const& name = source_.ops[i].op;
+        auto const may_be_list = attribute.name == AttributeName::axis && rule.access == Access::reduction &&
+                                 !rule.reduction.root_mean && !rule.reduction.to_size && !attribute.values.empty() &&
+                                 name != "softmax" && name != "unsafe_softmax" && name != "variance";
+        if (!may_be_list) return program::problem_of(row, attribute);
+        for (auto const value : attribute.values)
+            if (auto const wrong = program::problem_of(row, {attribute.name, {value}})) return wrong;
+        return std::nullopt;
     }
     bool is_called_well(std::size_t i, OpInfo const& row) {
         auto const before = out_.problems.size();
@@ -207,7 +327,7 @@ private:
             problem(Part::op, i, "{} takes {} operand{}, got {}: {}", op.op, row.inputs, row.inputs == 1 ? "" : "s",
                     op.in.size(), op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         for (auto const& attribute : op.attributes.items())
-            if (auto const wrong = problem_of(row, attribute)) problem(Part::op, i, "{}", *wrong);
+            if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
         if (row.field.reduction.to_size && !op.attributes.find(AttributeName::size))
             problem(Part::op, i, "{} needs `size`: how many columns are left", op.op);
         return out_.problems.size() == before;
@@ -231,11 +351,6 @@ private:
         out_.source_ops.push_back(i);
         return push(*sizes, *names);
     }
-    std::optional<TensorId> add_softmax(std::size_t i, TensorId x) {
-        auto const e = apply(i, OpCode::exp, {x}, {});
-        auto const sum = e ? apply(i, OpCode::sum, {*e}, source_.ops[i].attributes) : std::nullopt;
-        return sum ? apply(i, OpCode::div, {*e, *sum}, {}) : std::nullopt;
-    }
     [[nodiscard]] std::optional<Shape> numbers(OpCode code, TensorIds const& in, Attributes const& a) const {
         std::vector<Shape> shapes;
         for (auto const id : in) shapes.push_back(shape(id));
@@ -255,8 +370,9 @@ private:
         auto const& names = source_.ops[i].in;
         std::string out;
         for (std::size_t j = 0; j < in.size(); ++j) {
-            auto const name = j < names.size() ? names[j] : "its sum"; // of a softmax
-            out += fmt::format("{}{} {}", out.empty() ? "" : " and ", name, shape_text(in[j]));
+            auto const has_name = j < names.size() && tensors_.contains(names[j]) && tensors_.at(names[j]).id == in[j];
+            out += fmt::format("{}{} {}", out.empty() ? "" : " and ", has_name ? names[j] : "a tensor within it",
+                               shape_text(in[j]));
         }
         return out;
     }

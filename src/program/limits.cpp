@@ -12,6 +12,18 @@ namespace {
 
 using base::InputError;
 
+/// What a value is, and what to give in its place.
+std::optional<std::string> problem_of_value(AttributeName name, double value) {
+    using enum AttributeName;
+    auto const is_count = name == axis || name == size || name == permutation;
+    if (!std::isfinite(value)) return fmt::format("{}: give a number", value);
+    if (is_count && (value != std::floor(value) || std::abs(value) > static_cast<double>(max_dim)))
+        return fmt::format("{}: give a whole number", value);
+    if (name == over && value == 0) return "0: give another number, nothing is divided by it";
+    if (name == eps && value < 0) return fmt::format("{}: give a number from 0 on", value);
+    return std::nullopt;
+}
+
 bool is_size(std::int64_t size) { return size >= 1 && size <= max_dim; }
 
 void check(Shape const& shape) {
@@ -54,13 +66,11 @@ std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attrib
     auto const label = name(attribute.name);
     if (std::ranges::find(row.attributes, attribute.name) == row.attributes.end())
         return fmt::format("{} has no attribute `{}`: remove it", row.name, label);
-    if (attribute.values.size() != 1)
+    auto const is_list = attribute.name == AttributeName::permutation;
+    if (attribute.values.size() != 1 && !is_list)
         return fmt::format("`{}` has {} values: give one number", label, attribute.values.size());
-    auto const value = attribute.values.front();
-    auto const is_count = attribute.name == AttributeName::axis || attribute.name == AttributeName::size;
-    if (!std::isfinite(value)) return fmt::format("`{}` is {}: give a number", label, value);
-    if (is_count && (value != std::floor(value) || std::abs(value) > static_cast<double>(max_dim)))
-        return fmt::format("`{}` is {}: give a whole number", label, value);
+    for (auto const value : attribute.values)
+        if (auto const problem = problem_of_value(attribute.name, value)) return fmt::format("`{}` is {}", label, *problem);
     return std::nullopt;
 }
 

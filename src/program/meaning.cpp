@@ -82,7 +82,7 @@ void count(Nest const& nest, OpCount& out) {
         boxes.push_back(support.value);
     }
     if (nest.reducer == Reducer::none) return;
-    apply(OpCode::add, boxes.back().volume(), out);
+    apply(nest.reducer == Reducer::sum ? OpCode::add : OpCode::maximum, boxes.back().volume(), out);
     auto const& last = nest.body.back();
     if (last.kind == Kind::apply && (last.op == OpCode::mul || last.op == OpCode::square))
         out.fused += boxes.back().volume();

@@ -11,10 +11,18 @@ ScalarNode apply(OpCode op, std::size_t a) { return apply(op, a, a); }
 
 /// reduced / count, and its root.
 ScalarExpression mean() { return {{.kind = Kind::reduced}, {.kind = Kind::count}, apply(OpCode::div, 0, 1)}; }
-ScalarExpression root_mean() {
+ScalarExpression root_mean(Attributes const& attributes) {
     auto out = mean();
-    out.push(apply(OpCode::sqrt, 2));
+    if (auto const* const eps = attributes.find(AttributeName::eps)) {
+        out.push({.kind = Kind::number, .number = eps->values.front()});
+        out.push(apply(OpCode::add, 2, 3));
+    }
+    out.push(apply(OpCode::sqrt, out.size() - 1));
     return out;
+}
+Reducer reducer_of(Fold fold) {
+    if (fold == Fold::sum) return Reducer::sum;
+    return fold == Fold::largest ? Reducer::maximum : Reducer::minimum;
 }
 
 /// The variable of a loop as it is.
@@ -82,7 +90,10 @@ Meaning contraction_meaning(OpInfo const& row, Numbers const& in, Shape const& o
         auto left = read_kept(t, in.shapes[t], out), right = read_kept(t + terms, in.shapes[t + terms], out);
         auto along = whole(k, inner);
         along.offset = -from;
-        left.index[rank - 1] = right.index[rank - 2] = along;
+        auto const columns = right.shape.rank() - (row.field.is_transposed ? 2 : 1);
+        auto const rows = right.shape.rank() - (row.field.is_transposed ? 1 : 2);
+        right.index[columns] = read_kept(t, out, out).index[rank - 1];
+        left.index[left.shape.rank() - 1] = right.index[rows] = along;
         if (terms > 1) left.outside = right.outside = Outside::zero;
         from += in.shapes[t].back();
         nest.reads.push(left);
@@ -111,8 +122,47 @@ Meaning reduction_meaning(OpInfo const& row, Numbers const& in, Shape const& out
         nest.reduced.push(in.loop_range);
     }
     nest.reads = {at};
+    nest.reducer = reducer_of(rule.fold);
     nest.body = summand(rule.of_squares);
-    if (rule.root_mean) nest.epilogue = root_mean();
+    if (rule.root_mean) nest.epilogue = root_mean(in.attributes);
+    return {{nest}};
+}
+
+Meaning rescaled_meaning(OpInfo const& row, Numbers const& in, Shape const& out) {
+    auto const &shape = in.shapes[0], &weights = in.shapes[1];
+    Nest largest{.kept = weights, .reducer = Reducer::maximum};
+    auto every = read_kept(1, weights, weights);
+    every.step = whole(largest.loops(), in.loop_range);
+    largest.reduced.push(in.loop_range);
+    largest.reads = {every};
+    largest.body = {read(0)};
+
+    Nest nest{.kept = out, .reducer = Reducer::sum};
+    auto x = read_kept(0, shape, shape);
+    auto m = read_kept(1, weights, shape), most = read_kept(in.shapes.size(), weights, shape);
+    if (row.field.reduction.over_axis) {
+        auto const axis = *axis_of(in.attributes, shape);
+        nest = sum_nest(x, axis, 1);
+        x = nest.reads[0];
+        auto const own = axis - (shape.rank() - weights.rank());
+        if (own >= 0 && weights[own] > 1) m.index[own] = most.index[own] = x.index[axis];
+    }
+    x.step = m.step = whole(nest.loops(), in.loop_range);
+    nest.reduced.push(in.loop_range);
+    nest.reads = {x, m, most};
+    nest.body = {read(0), read(1), read(2), apply(OpCode::sub, 1, 2), apply(OpCode::exp, 3), apply(OpCode::mul, 0, 4)};
+    return {{largest, nest}};
+}
+
+Meaning rearrange_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
+    auto const order = permutation_of(in.attributes, out.rank()).value();
+    Nest nest{.kept = out};
+    Read at{.source = 0, .shape = in.shapes[0], .index = Dims<Position>{}};
+    for (int i = 0; i < out.rank(); ++i) at.index.push({});
+    for (int i = 0; i < out.rank(); ++i)
+        at.index[order[static_cast<std::size_t>(i)]] = whole(static_cast<std::size_t>(i), out[i]);
+    nest.reads = {at};
+    nest.body = {read(0)};
     return {{nest}};
 }
 
@@ -123,7 +173,7 @@ Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out
     Meaning meaning;
     auto const result = [&] { return in.shapes.size() + meaning.nests.size() - 1; }; // of the newest nest
     auto x = read_kept(0, out, out);
-    if (row.field.norm == Norm::layer) {
+    if (row.field.norm != Norm::rms) {
         auto means = sum_nest(x, axis, 1);
         means.body = summand(false);
         means.epilogue = mean();
@@ -131,9 +181,10 @@ Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out
         meaning.nests.push_back(pointwise_nest(OpCode::sub, {x, read_kept(result(), one, out)}, out));
         x = read_kept(result(), out, out);
     }
+    if (row.field.norm == Norm::center) return meaning;
     auto roots = sum_nest(x, axis, 1);
     roots.body = summand(true);
-    roots.epilogue = root_mean();
+    roots.epilogue = root_mean(in.attributes);
     meaning.nests.push_back(roots);
     meaning.nests.push_back(pointwise_nest(OpCode::div, {x, read_kept(result(), one, out)}, out));
     return meaning;

@@ -14,7 +14,11 @@ using Numbers = RuleInput<std::int64_t>;
 [[nodiscard]] Meaning contraction_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
 /// Over the axis, over the tiles of the for-loop, or both.
 [[nodiscard]] Meaning reduction_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
-/// y / sqrt(mean of y^2), where y is x or x - mean of x.
+/// The sum over steps and the axis of x exp(m - M), where M is the largest m of all steps.
+[[nodiscard]] Meaning rescaled_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// out[i..] = in[i.. in another order].
+[[nodiscard]] Meaning rearrange_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// y / sqrt(mean of y^2 + eps) or, to centre, y alone, where y is x or x - mean of x.
 [[nodiscard]] Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
 
 } // namespace espalier::program::rules

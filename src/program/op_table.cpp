@@ -6,6 +6,7 @@
 #include "shape_rules.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace espalier::program {
 namespace {
@@ -18,7 +19,11 @@ constexpr std::array<bool, 3> block_only{false, true, false};
 
 constexpr std::array axis_only{AttributeName::axis};
 constexpr std::array axis_and_size{AttributeName::axis, AttributeName::size};
+constexpr std::array axis_and_eps{AttributeName::axis, AttributeName::eps};
 constexpr std::array low_and_high{AttributeName::low, AttributeName::high};
+constexpr std::array by_and_over{AttributeName::by, AttributeName::over};
+constexpr std::array by_only{AttributeName::by};
+constexpr std::array permutation_only{AttributeName::permutation};
 
 template <class Rule>
 constexpr OpInfo row(OpCode code, FieldRule const& field, ExpressionRule expression, MeaningRule meaning) {
@@ -66,9 +71,28 @@ constexpr OpInfo reduction(OpCode code, Access access, Reduction reduction, Expr
     auto out = row<Rule>(code, {.access = access, .reduction = reduction}, expression, rules::reduction_meaning);
     if (access == Access::accumulate) out.at = block_only;
     if (reduction.root_mean) out.field.tag = static_cast<std::uint32_t>(OpCode::sqrt);
-    if (reduction.over_axis)
-        out.attributes = reduction.to_size ? std::span<AttributeName const>(axis_and_size) : axis_only;
+    if (reduction.over_axis) out.attributes = axis_only;
+    if (reduction.to_size) out.attributes = axis_and_size;
+    if (reduction.root_mean) out.attributes = axis_and_eps;
     out.needs = reduction.to_size ? "a tensor whose `axis` is a multiple of `size`" : "a tensor that has `axis`";
+    return out;
+}
+
+/// The second operand, which broadcasts to the first, is what the steps of the loop are rescaled by.
+template <class Rule>
+constexpr OpInfo rescaled(OpCode code, Reduction rule, ExpressionRule expression) {
+    rule.is_rescaled = true;
+    auto out = reduction<rules::Weighted<Rule>>(code, Access::accumulate, rule, expression);
+    out.meaning = rules::rescaled_meaning;
+    out.inputs = 2;
+    out.needs = "a tensor that has `axis`, and one that broadcasts to it";
+    return out;
+}
+
+constexpr OpInfo rearrange(OpCode code) {
+    auto out = row<rules::Permuted>(code, {.access = Access::rearrange}, rules::same_expr, rules::rearrange_meaning);
+    out.attributes = permutation_only;
+    out.needs = "a tensor of as many dimensions as `permutation` has (2 or more without it)";
     return out;
 }
 
@@ -76,7 +100,7 @@ constexpr OpInfo normalise(OpCode code, Norm norm, ExpressionRule expression) {
     auto out =
         row<rules::Along>(code, {.access = Access::normalise, .norm = norm}, expression, rules::normalise_meaning);
     out.field.tag = static_cast<std::uint32_t>(OpCode::sqrt);
-    out.attributes = axis_only;
+    out.attributes = norm == Norm::center ? std::span<AttributeName const>(axis_only) : axis_and_eps;
     out.needs = "a tensor that has `axis`";
     return out;
 }
@@ -85,8 +109,16 @@ constexpr OpInfo contraction(OpCode code, int terms, ExpressionRule expression) 
     auto out = row<rules::Matmul>(code, {.access = Access::contraction, .terms = terms}, expression,
                                   rules::contraction_meaning);
     out.inputs = 2 * terms;
-    out.needs = terms == 1 ? "[.., m, k] and [.., k, n] of equal rank"
-                           : "[.., m, j], [.., m, k], [.., j, n] and [.., k, n] of equal rank";
+    out.needs = terms == 1 ? "[.., m, k] and [.., k, n] with equal dimensions before them, or none"
+                           : "[.., m, j], [.., m, k], [.., j, n] and [.., k, n] with equal dimensions before them";
+    return out;
+}
+/// a b^T.
+constexpr OpInfo transposed_contraction(OpCode code, ExpressionRule expression) {
+    auto out = row<rules::Contraction<true>>(
+        code, {.access = Access::contraction, .terms = 1, .is_transposed = true}, expression, rules::contraction_meaning);
+    out.inputs = 2;
+    out.needs = "[.., m, k] and [.., n, k] with equal dimensions before them, or none";
     return out;
 }
 
@@ -111,6 +143,12 @@ constexpr OpInfo offered(Offer offer, OpInfo row) {
     return row;
 }
 
+constexpr OpInfo offered_with(OpCode companion, OpInfo row) {
+    row.offer = Offer::with_companion;
+    row.companion = companion;
+    return row;
+}
+
 constexpr OpInfo graph_row() {
     OpInfo out;
     out.name = name(OpCode::graph);
@@ -124,9 +162,12 @@ constexpr Reduction plain_sum{};
 constexpr Reduction sum_to_size{.to_size = true};
 constexpr Reduction root_mean_square{.of_squares = true, .root_mean = true};
 constexpr Reduction loop_only{.over_axis = false};
+constexpr Reduction largest{.fold = Fold::largest};
+constexpr Reduction smallest{.fold = Fold::smallest};
 
 double silu_of(double x) { return x / (1 + std::exp(-x)); }
 double tanh_of(double x) { return std::tanh(x); }
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 constexpr std::array<OpInfo, op_count> make_table() {
     using namespace rules;
@@ -135,6 +176,7 @@ constexpr std::array<OpInfo, op_count> make_table() {
     return {
         contraction(matmul, 1, matmul_expr),
         offered(Offer::in_full_blocks, contraction(concat_matmul, 2, concat_matmul_expr)),
+        offered(Offer::if_used, transposed_contraction(matmul_nt, matmul_expr)),
         function<C::exp>({.scalar = Scalar::exp, .real = real_exp}),
         pointwise(square, {.scalar = Scalar::square, .expression = square_expr, .real = real_square}),
         function<C::sqrt>({.scalar = Scalar::sqrt, .real = real_sqrt}),
@@ -143,20 +185,45 @@ constexpr std::array<OpInfo, op_count> make_table() {
         function<relu>({.real = real_relu, .sign = sign_of_relu}),
         with_attributes(function<clamp>({.real = real_clamp, .sign = sign_of_clamp}), low_and_high),
         offered(Offer::if_used, function<C::tanh>({.real = real_smooth<tanh_of, 100>, .sign = sign_of_first})),
+        offered(Offer::if_used, function<sigmoid>({.real = real_smooth<sigmoid_of, 25>, .sign = sign_of_positive})),
+        offered(Offer::if_used,
+                on(Domain::positive_first, function<C::log>({.real = real_log, .sign = sign_of_any}))),
+        offered(Offer::if_used, function<C::abs>({.real = real_abs, .sign = sign_of_relu})),
+        offered(Offer::if_used, costing(4, pointwise(reciprocal, {.scalar = Scalar::inverse,
+                                                                  .expression = reciprocal_expr,
+                                                                  .real = real_reciprocal}))),
+        with_attributes(pointwise(scale, {.scalar = Scalar::scale, .expression = scale_expr, .real = real_scale}),
+                        by_and_over),
+        with_attributes(pointwise(shift, {.scalar = Scalar::shift, .expression = shift_expr, .real = real_shift}),
+                        by_only),
         commutative(pointwise(add, {2, Scalar::add, add_expr, real_add})),
         offered(Offer::if_used_in_full_blocks, pointwise(sub, {2, Scalar::sub, sub_expr, real_sub})),
         commutative(pointwise(mul, {2, Scalar::mul, mul_expr, real_mul})),
         costing(4, pointwise(C::div, {2, Scalar::div, div_expr, real_div})),
         on(Domain::positive_first, function<C::pow>({.inputs = 2, .real = real_pow, .sign = sign_of_first})),
+        offered(Offer::if_used,
+                commutative(pointwise(maximum, {2, Scalar::larger, commutative_call_expr<maximum>, real_maximum}))),
+        offered(Offer::if_used,
+                commutative(pointwise(minimum, {2, Scalar::smaller, commutative_call_expr<minimum>, real_minimum}))),
         reduction<ToOne>(sum, Access::reduction, plain_sum, sum_expr),
         reduction<ToSize>(sum_to, Access::reduction, sum_to_size, sum_to_expr),
+        offered(Offer::if_used, reduction<ToOne>(C::max, Access::reduction, largest, extremum_expr<C::max>)),
+        offered(Offer::if_used, reduction<ToOne>(C::min, Access::reduction, smallest, extremum_expr<C::min>)),
         reduction<ToOne>(rms, Access::reduction, root_mean_square, rms_expr),
         normalise(rms_norm, Norm::rms, rms_norm_expr),
         offered(Offer::if_used_in_full_blocks, normalise(layer_norm, Norm::layer, layer_norm_expr)),
+        offered_with(layer_norm, normalise(center, Norm::center, center_expr)),
+        offered(Offer::if_used, rearrange(transpose)),
         reduction<Same>(accumulate, Access::accumulate, loop_only, accumulate_expr),
         reduction<ToOne>(accumulate_sum, Access::accumulate, plain_sum, accumulate_sum_expr),
         reduction<ToSize>(accumulate_sum_to, Access::accumulate, sum_to_size, accumulate_sum_to_expr),
         reduction<ToOne>(accumulate_rms, Access::accumulate, root_mean_square, accumulate_rms_expr),
+        offered_with(C::max,
+                     reduction<ToOne>(accumulate_max, Access::accumulate, largest, extremum_expr<C::max>)),
+        offered_with(C::min,
+                     reduction<ToOne>(accumulate_min, Access::accumulate, smallest, extremum_expr<C::min>)),
+        offered_with(C::max, rescaled<Same>(accumulate_rescaled, loop_only, accumulate_rescaled_expr)),
+        offered_with(C::max, rescaled<ToOne>(accumulate_rescaled_sum, plain_sum, accumulate_rescaled_sum_expr)),
         graph_row(),
     };
 }
@@ -183,6 +250,25 @@ static_assert(std::ranges::all_of(table, has_scalar_rules),
 } // namespace
 
 std::span<OpInfo const> op_table() { return table; }
+
+std::optional<Permutation> permutation_of(Attributes const& attributes, int rank) {
+    Permutation out{};
+    auto const* const given = attributes.find(AttributeName::permutation);
+    if (!given) {
+        if (rank < 2) return std::nullopt;
+        for (int i = 0; i < rank; ++i) out[static_cast<std::size_t>(i)] = i;
+        std::swap(out[static_cast<std::size_t>(rank - 1)], out[static_cast<std::size_t>(rank - 2)]);
+        return out;
+    }
+    if (static_cast<int>(given->values.size()) != rank) return std::nullopt;
+    std::array<bool, max_rank> is_there{};
+    for (std::size_t i = 0; i < given->values.size(); ++i) {
+        auto const dim = given->values[i] < 0 ? given->values[i] + rank : given->values[i];
+        if (dim < 0 || dim >= rank || std::exchange(is_there[static_cast<std::size_t>(dim)], true)) return std::nullopt;
+        out[i] = static_cast<int>(dim);
+    }
+    return out;
+}
 
 OpInfo const& info(OpCode code) { return table[static_cast<std::size_t>(code)]; }
 

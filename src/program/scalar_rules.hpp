@@ -30,6 +30,21 @@ inline Real real_gelu(Real a, Real, Attributes const&) {
 }
 /// A comparison the other way round would make 0 of what is not a number.
 inline Real real_relu(Real a, Real, Attributes const&) { return a.value < 0 ? Real{0, a.error} : a; }
+inline Real real_log(Real a, Real, Attributes const&) { return logarithm(a); }
+inline Real real_abs(Real a, Real, Attributes const&) { return {std::abs(a.value), a.error}; }
+inline Real real_reciprocal(Real a, Real, Attributes const&) { return Real{1, 0} / a; }
+/// A constant is right to half a rounding of what is written.
+inline Real real_constant(double value) { return rounded(value, 0); }
+inline Real real_scale(Real a, Real, Attributes const& attributes) {
+    auto const out = a * real_constant(attributes.get(AttributeName::by, 1));
+    auto const* const over = attributes.find(AttributeName::over);
+    return over ? out / Real{over->values.front(), 0} : out;
+}
+inline Real real_shift(Real a, Real, Attributes const& attributes) {
+    return a + real_constant(attributes.get(AttributeName::by, 0));
+}
+inline Real real_maximum(Real a, Real b, Attributes const&) { return larger(a, b); }
+inline Real real_minimum(Real a, Real b, Attributes const&) { return smaller(a, b); }
 inline Real real_clamp(Real a, Real, Attributes const& attributes) {
     auto const low = attributes.get(AttributeName::low, -no_bound);
     auto const high = attributes.get(AttributeName::high, no_bound);
@@ -41,6 +56,8 @@ inline Real real_clamp(Real a, Real, Attributes const& attributes) {
 /// Of what is its first argument times a positive factor.
 inline Sign sign_of_first(Signs arguments, Attributes const&) { return arguments[0]; }
 inline Sign sign_of_relu(Signs arguments, Attributes const&) { return square(arguments[0]); }
+inline Sign sign_of_any(Signs, Attributes const&) { return Sign::any; }
+inline Sign sign_of_positive(Signs, Attributes const&) { return Sign::positive; }
 inline Sign sign_of_clamp(Signs arguments, Attributes const& attributes) {
     auto const low = sign_of(attributes.get(AttributeName::low, -no_bound));
     auto const high = sign_of(attributes.get(AttributeName::high, no_bound));

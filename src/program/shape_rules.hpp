@@ -29,26 +29,33 @@ struct Pointwise {
     }
 };
 
-struct Matmul {
-    template <class D>
-    static std::optional<Dims<D>> product(Dims<D> const& a, Dims<D> const& b) {
-        auto const rank = a.rank();
-        if (rank < 2 || b.rank() != rank || !(a[rank - 1] == b[rank - 2])) return std::nullopt;
-        auto out = a;
-        for (int i = 0; i < rank - 2; ++i)
-            if (!(a[i] == b[i])) return std::nullopt;
-        out[rank - 1] = b[rank - 1];
-        return out;
-    }
+/// Leading dimensions are equal; an operand that has fewer of them is used for all.
+template <class D>
+std::optional<Dims<D>> product_shape(Dims<D> const& a, Dims<D> const& b, bool is_transposed) {
+    if (a.rank() < 2 || b.rank() < 2) return std::nullopt;
+    auto const inner = b[b.rank() - (is_transposed ? 1 : 2)], columns = b[b.rank() - (is_transposed ? 2 : 1)];
+    if (!(a.back() == inner)) return std::nullopt;
+    auto out = a.rank() >= b.rank() ? a : b;
+    auto const &longer = out, &shorter = a.rank() >= b.rank() ? b : a;
+    auto const skip = longer.rank() - shorter.rank();
+    for (int i = 0; i < shorter.rank() - 2; ++i)
+        if (!(longer[skip + i] == shorter[i])) return std::nullopt;
+    out[out.rank() - 2] = a[a.rank() - 2];
+    out[out.rank() - 1] = columns;
+    return out;
+}
+template <bool IsTransposed>
+struct Contraction {
     template <class D>
     static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
         auto const terms = in.shapes.size() / 2;
-        auto const out = product(in.shapes[0], in.shapes[terms]);
+        auto const out = product_shape(in.shapes[0], in.shapes[terms], IsTransposed);
         for (std::size_t t = 1; t < terms && out; ++t)
-            if (product(in.shapes[t], in.shapes[terms + t]) != out) return std::nullopt;
+            if (product_shape(in.shapes[t], in.shapes[terms + t], IsTransposed) != out) return std::nullopt;
         return out;
     }
 };
+using Matmul = Contraction<false>;
 
 struct Same {
     template <class D>
@@ -87,6 +94,28 @@ struct ToSize {
         if (!axis || !divides(in.size, in.shapes[0][*axis])) return std::nullopt;
         auto out = in.shapes[0];
         out[*axis] = in.size;
+        return out;
+    }
+};
+
+/// Of the first operand, to which the second broadcasts.
+template <class Rule>
+struct Weighted {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const both = broadcast(in.shapes[0], in.shapes[1]);
+        if (!both || !(*both == in.shapes[0])) return std::nullopt;
+        return Rule::shape(in);
+    }
+};
+
+struct Permuted {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const order = permutation_of(in.attributes, in.shapes[0].rank());
+        if (!order) return std::nullopt;
+        auto out = in.shapes[0];
+        for (int i = 0; i < out.rank(); ++i) out[i] = in.shapes[0][(*order)[static_cast<std::size_t>(i)]];
         return out;
     }
 };

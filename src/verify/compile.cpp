@@ -135,9 +135,9 @@ private:
         return tape_.steps.back().out;
     }
     bool result_has_q(Op const& op, TapeStep const& step) {
-        auto const operands_have = std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
-        if (info(op.code).field.scalar != field::Scalar::exp) return operands_have;
-        if (!operands_have) tape_.has_no_exponent = true;
+        if (!program::has_exponential(info(op.code)))
+            return std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
+        if (!slot(step.operands.back()).has_q) tape_.has_no_exponent = true;
         return false;
     }
 

@@ -63,6 +63,8 @@ private:
             return {pointwise(row, operands, elements)};
         case Access::contraction:
             return {contraction(op, row, tensors, operands)};
+        case Access::rearrange:
+            return {operands[0]};
         case Access::normalise:
             return {normalise(row, operands[0], static_cast<double>(shape[*axis_of(op.attributes, shape)]), elements)};
         default:
@@ -92,6 +94,12 @@ private:
             return product(in[0], in[0]);
         case field::Scalar::div:
             return quotient(in[0], in[1]);
+        case field::Scalar::inverse:
+            return quotient({0, 0, 0}, in[0]);
+        case field::Scalar::scale:
+            return in[0];
+        case field::Scalar::shift:
+            return sum(in[0], {0, 0, 0});
         default: {
             auto argument = in[0];
             for (std::size_t i = 1; i < in.size(); ++i)
@@ -123,7 +131,8 @@ private:
     }
     /// One root a row.
     Degree normalise(OpInfo const& row, Degree const& in, double count, double elements) {
-        auto const centred = row.field.norm == program::Norm::layer ? sum(in, sum(count, in)) : in;
+        auto const centred = row.field.norm == program::Norm::rms ? in : sum(in, sum(count, in));
+        if (row.field.norm == program::Norm::center) return centred;
         return quotient(centred, call(sum(count, product(centred, centred)), elements / count));
     }
 
@@ -133,7 +142,7 @@ private:
 };
 
 bool has_no_bound(Graph const& graph, field::Roots roots) {
-    return has_exponential(graph) || (roots == field::Roots::power && has_root(graph));
+    return has_exponential(graph) || has_order(graph) || (roots == field::Roots::power && has_root(graph));
 }
 
 } // namespace

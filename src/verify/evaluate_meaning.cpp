@@ -14,11 +14,9 @@ PlainTensor tile_of(Tiles const& tiles, std::int64_t number) {
 /// The tiles that one tile of the result is made of: one of each operand, or all steps of an accumulator's.
 std::vector<PlainTensor> tiles_for(OpCall const& call, std::int64_t number) {
     std::vector<PlainTensor> out;
-    if (is_accumulator(call.row))
-        for (std::int64_t step = 0; step < call.loop; ++step)
-            out.push_back(tile_of(call.operand(0), number * call.loop + step));
-    else
-        for (auto const* operand : call.operands) out.push_back(tile_of(*operand, number));
+    auto const steps = is_accumulator(call.row) ? call.loop : 1;
+    for (auto const* operand : call.operands)
+        for (std::int64_t step = 0; step < steps; ++step) out.push_back(tile_of(*operand, number * steps + step));
     return out;
 }
 

@@ -36,7 +36,7 @@ void prepare(OpCall const& call, Tiles& out) {
     out.shape = output_shape(call);
     out.batch = call.operand(0).batch;
     if (is_accumulator(call.row)) out.batch /= call.loop;
-    out.has_q = call.row.field.scalar != field::Scalar::exp &&
+    out.has_q = !program::has_exponential(call.row) &&
                 std::ranges::all_of(call.operands, [](Tiles const* tiles) { return tiles->has_q; });
     auto const count = static_cast<std::size_t>(out.batch * element_count(out.shape));
     out.p.resize(count);
@@ -70,7 +70,9 @@ OpStatus evaluate_op(OpCall const& call, Tiles& out) {
         return evaluate_contraction(call, out);
     case Access::reduction:
     case Access::accumulate:
-        return evaluate_reduction(call, out);
+        return call.row.field.reduction.is_rescaled ? evaluate_rescaled(call, out) : evaluate_reduction(call, out);
+    case Access::rearrange:
+        return evaluate_rearranged(call, out);
     case Access::normalise:
         return evaluate_normalise(call, out);
     case Access::graph:

@@ -17,13 +17,17 @@ bool any_op(Graph const& graph, Predicate const& predicate) {
 } // namespace
 
 bool has_exponential(Graph const& graph) {
-    return any_op(graph, [](OpInfo const& row) { return row.field.scalar == field::Scalar::exp; });
+    return any_op(graph, [](OpInfo const& row) { return program::has_exponential(row); });
+}
+
+bool has_order(Graph const& graph) {
+    return any_op(graph, [](OpInfo const& row) { return program::has_order(row); });
 }
 
 bool has_root(Graph const& graph) {
     return any_op(graph, [](OpInfo const& row) {
         return row.field.scalar == field::Scalar::sqrt || row.field.reduction.root_mean ||
-               row.field.norm != program::Norm::none;
+               row.field.norm == program::Norm::rms || row.field.norm == program::Norm::layer;
     });
 }
 

@@ -14,7 +14,8 @@ public:
 
     explicit PlainOps(field::Model const& model) : model_(model) {}
 
-    /// Any op but graphs. Those of an accumulator are the tiles of its operand, one per step of the for-loop.
+    /// Any op but graphs. Those of an accumulator are the tiles of its first operand, one per step of the for-loop, then
+    /// those of its second.
     [[nodiscard]] PlainTensor evaluate(program::OpInfo const& row, program::Attributes const& attributes,
                                        Operands const& operands, int output = 0);
 

@@ -1,3 +1,4 @@
+#include "constants.hpp"
 #include "function_tag.hpp"
 #include "inversion.hpp"
 #include "op_access.hpp"
@@ -122,6 +123,23 @@ OpStatus functions(OpCall const& call, Walk const& walk, Tiles const& a, Tiles c
     return zero_divisor ? OpStatus::zero_divisor : OpStatus::done;
 }
 
+/// Of one operand, value by value.
+OpStatus with_constant(OpCall const& call, Tiles const& in, Tiles& out) {
+    auto const by = constant_of(call.row, call.attributes);
+    auto const is_sum = call.row.field.scalar == Scalar::shift;
+    for (std::size_t i = 0; i < out.p.size(); ++i)
+        out.p[i] = is_sum ? Fp::add(in.p[i], by.p) : Folded<Fp>::mul(in.p[i], by.p);
+    for (std::size_t i = 0; i < out.q.size(); ++i)
+        out.q[i] = is_sum ? Fq::add(in.q[i], by.q) : Folded<Fq>::mul(in.q[i], by.q);
+    return OpStatus::done;
+}
+
+OpStatus invert(Tiles const& in, Tiles& out) {
+    out.p = inverses<Fp>(in.p);
+    if (out.has_q) out.q = inverses<Fq>(in.q);
+    return out.p.empty() || (out.has_q && out.q.empty()) ? OpStatus::zero_divisor : OpStatus::done;
+}
+
 } // namespace
 
 OpStatus evaluate_pointwise(OpCall const& call, Tiles& out) {
@@ -137,6 +155,11 @@ OpStatus evaluate_pointwise(OpCall const& call, Tiles& out) {
         return OpStatus::done;
     case Scalar::div:
         return divide(walk, a, b, out);
+    case Scalar::scale:
+    case Scalar::shift:
+        return with_constant(call, a, out);
+    case Scalar::inverse:
+        return invert(a, out);
     default:
         return functions(call, walk, a, b, out);
     }

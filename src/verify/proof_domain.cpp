@@ -135,11 +135,24 @@ Sign Domain::sign_of(Term const& term, Facts const& facts) {
     return out;
 }
 
+/// The largest is at least every option, the smallest is one of them.
+Sign Domain::sign_of_extremum(Atom const& atom, Facts const& facts) {
+    auto const is_largest = atom.id == static_cast<int>(program::OpCode::max);
+    auto out = is_largest ? Sign::any : Sign::positive;
+    for (auto const& option : atom.arguments[0].terms) {
+        auto const sign = sign_of(option.factors[0], facts);
+        out = is_largest ? std::max(out, sign) : std::min(out, sign);
+    }
+    return out;
+}
+
 Sign Domain::sign_of(Atom const& atom, Facts const& facts) {
     if (atom.kind == Atom::Kind::exp) return Sign::positive;
     if (atom.kind == Atom::Kind::sqrt)
         return sign_of(atom.arguments[0], facts) == Sign::positive ? Sign::positive : Sign::nonnegative;
+    if (atom.kind == Atom::Kind::option) return sign_of(atom.arguments[0], facts);
     auto out = Sign::any;
+    if (atom.kind == Atom::Kind::extremum) out = sign_of_extremum(atom, facts);
     if (atom.kind == Atom::Kind::function) {
         std::vector<Sign> signs;
         for (auto const& argument : atom.arguments) signs.push_back(sign_of(argument, facts));

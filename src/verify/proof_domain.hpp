@@ -37,6 +37,7 @@ private:
     [[nodiscard]] bool is_nonzero(Sum const& value, Facts const& facts);
     [[nodiscard]] Sign sign_of(Sum const& sum, Facts const& facts);
     [[nodiscard]] Sign sign_of(Term const& term, Facts const& facts);
+    [[nodiscard]] Sign sign_of_extremum(Atom const& atom, Facts const& facts);
     [[nodiscard]] Sign sign_of(Atom const& atom, Facts const& facts);
     [[nodiscard]] bool knows(Atom const& atom, Facts const& facts, Known known);
     /// Equal for values that differ by a positive number.

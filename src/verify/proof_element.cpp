@@ -4,6 +4,10 @@
 #include "proof_sign.hpp"
 #include "proof_tiles.hpp"
 
+#include "espalier/program/decimal.hpp"
+
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace espalier::verify::proof {
@@ -47,6 +51,29 @@ Sum function(Op const& op, std::vector<Sum> arguments) {
     return to_sum(std::move(atom));
 }
 
+/// A constant is the decimal that is written.
+Fraction fraction_of(double number) {
+    auto const [digits, exponent] = program::decimal_of(number);
+    constexpr int largest = 36; // powers of ten within 128 bits
+    if (std::abs(exponent) > largest) throw Unprovable{"a constant is too large or too small"};
+    Wide power = 1;
+    for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
+    return Fraction{digits, 1} * (exponent < 0 ? Fraction{1, power} : Fraction{power, 1});
+}
+Fraction factor_of(Op const& op) {
+    auto const by = fraction_of(op.attributes.get(AttributeName::by, 1));
+    return by * inverse(fraction_of(op.attributes.get(AttributeName::over, 1)));
+}
+double eps_of(Op const& op) { return op.attributes.get(AttributeName::eps, 0); }
+
+Sum extremum(program::Fold fold, Sum options) {
+    Atom atom;
+    atom.kind = Atom::Kind::extremum;
+    atom.id = static_cast<int>(fold == program::Fold::largest ? program::OpCode::max : program::OpCode::min);
+    atom.arguments.push_back(std::move(options));
+    return to_sum(std::move(atom));
+}
+
 Sum input_element(int input, Index const& index) {
     Atom atom;
     atom.id = input;
@@ -85,6 +112,7 @@ std::size_t factor_count(Op const& op) {
     using field::Scalar;
     if (rule.access != Access::pointwise) return 0;
     if (rule.scalar == Scalar::mul) return 2;
+    if (rule.scalar == Scalar::scale) return op.attributes.get(AttributeName::by, 1) != 0 ? 1 : 0;
     return rule.scalar == Scalar::square || rule.scalar == Scalar::sqrt || rule.scalar == Scalar::div ? 1 : 0;
 }
 
@@ -113,6 +141,8 @@ Sum Elements::made(Place const& place, TensorId tensor, Index const& index) {
         return reduction(place, op, index);
     case Access::normalise:
         return quotient_of_norm(place, op, index);
+    case Access::rearrange:
+        return rearranged(place, op, index);
     case Access::accumulate:
         return accumulation(place, op, index);
     case Access::graph:
@@ -181,6 +211,24 @@ Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
         first = normal_form(work_, std::move(first));
         if (sign_of(place, op.inputs[0]) == Sign::any) need(Condition::Kind::nonnegative, first);
         return call(Atom::Kind::sqrt, std::move(first));
+    case Scalar::inverse: {
+        auto divisor = normal_form(work_, std::move(first));
+        need_nonzero(place, op.inputs[0], broadcast_index(index, shape_of_operand(place, op)), divisor);
+        return divide(work_, to_sum(Fraction{}), std::move(divisor));
+    }
+    case Scalar::scale:
+        scale(first, factor_of(op));
+        return first;
+    case Scalar::shift:
+        add(first, to_sum(fraction_of(op.attributes.get(AttributeName::by, 0))));
+        return first;
+    case Scalar::larger:
+    case Scalar::smaller: {
+        auto options = option(std::move(first), {});
+        add(options, option(value(1), {}));
+        return extremum(scalar == Scalar::larger ? program::Fold::largest : program::Fold::smallest,
+                        std::move(options));
+    }
     case Scalar::function:
         break;
     }
@@ -194,11 +242,14 @@ Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
 
 Sum Elements::contraction(Place const& place, Op const& op, Index const& index) {
     auto const terms = static_cast<std::size_t>(program::info(op.code).field.terms);
+    auto const is_transposed = program::info(op.code).field.is_transposed;
     Sum out;
     for (std::size_t t = 0; t < terms; ++t) {
         auto const root = work_.new_root(shape_of_operand(place, op, t).back());
-        auto left = index, right = index;
-        left[index.size() - 1] = right[index.size() - 2] = work_.form(root);
+        auto left = broadcast_index(index, shape_of_operand(place, op, t));
+        auto right = broadcast_index(index, shape_of_operand(place, op, t + terms));
+        right[right.size() - (is_transposed ? 2 : 1)] = index.back();
+        left.back() = right[right.size() - (is_transposed ? 1 : 2)] = work_.form(root);
         auto product = multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
         bind(product, root);
         add(out, std::move(product));
@@ -227,21 +278,90 @@ Elements::Reduced Elements::reduce(Place const& place, Op const& op, Index index
 }
 
 Sum Elements::reduction(Place const& place, Op const& op, Index const& index) {
+    if (program::info(op.code).field.reduction.fold != program::Fold::sum)
+        return extremum_of_reduction(place, op, index);
     auto [out, count] = reduce(place, op, index);
     if (!program::info(op.code).field.reduction.root_mean) return out;
     scale(out, {1, count});
+    add(out, to_sum(fraction_of(eps_of(op))));
     return root_of(std::move(out));
 }
 
+Sum Elements::option(Sum value, std::vector<int> bound) {
+    auto out = call(Atom::Kind::option, normal_form(work_, std::move(value)));
+    out.terms[0].bound = std::move(bound);
+    return out;
+}
+
+/// Over the axis and, of an accumulator, over the steps of the loop.
+Sum Elements::extremum_of_reduction(Place const& place, Op const& op, Index index) {
+    auto const& rule = program::info(op.code).field;
+    auto inside = place;
+    std::vector<int> bound;
+    if (rule.reduction.over_axis) {
+        auto const axis = axis_of_operand(place, op);
+        bound.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
+        index[static_cast<std::size_t>(axis)] = work_.form(bound.back());
+    }
+    if (rule.access == Access::accumulate) {
+        bound.push_back(work_.new_root(place.typed.graph.schedule.loop));
+        inside.step = work_.form(bound.back());
+    }
+    auto const is_single = std::ranges::all_of(bound, [&](int root) { return work_.size(root) == 1; });
+    auto value = operand(inside, op, 0, index);
+    return is_single ? value : extremum(rule.reduction.fold, option(std::move(value), std::move(bound)));
+}
+
+/// The sum over steps of x exp(m - M), where M is the largest m of all steps.
+Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
+    auto const steps = place.typed.graph.schedule.loop;
+    std::vector<int> summed;
+    if (program::info(op.code).field.reduction.over_axis) {
+        auto const axis = axis_of_operand(place, op);
+        summed.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
+        index[static_cast<std::size_t>(axis)] = work_.form(summed.back());
+    }
+    auto const weight = broadcast_index(index, shape_of_operand(place, op, 1));
+    auto const at_step = [&](int step) {
+        auto in_loop = place;
+        in_loop.step = work_.form(step);
+        return in_loop;
+    };
+    summed.push_back(work_.new_root(steps));
+    auto const now = at_step(summed.back());
+    auto out = operand(now, op, 0, index);
+    if (steps > 1) {
+        auto const any_step = work_.new_root(steps);
+        auto largest = extremum(program::Fold::largest, option(operand(at_step(any_step), op, 1, weight), {any_step}));
+        scale(largest, {-1, 1});
+        auto exponent = operand(now, op, 1, weight);
+        add(exponent, std::move(largest));
+        out = multiply(work_, out, call(Atom::Kind::exp, normal_form(work_, std::move(exponent))));
+    }
+    for (auto const root : summed) bind(out, root);
+    return out;
+}
+
+Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {
+    auto const order = program::permutation_of(op.attributes, static_cast<int>(index.size())).value();
+    Index inside(index.size());
+    for (std::size_t i = 0; i < index.size(); ++i) inside[static_cast<std::size_t>(order[i])] = index[i];
+    return operand(place, op, 0, inside);
+}
+
 Sum Elements::accumulation(Place const& place, Op const& op, Index const& index) {
+    auto const& rule = program::info(op.code).field.reduction;
+    if (rule.is_rescaled) return rescaled(place, op, index);
+    if (rule.fold != program::Fold::sum) return extremum_of_reduction(place, op, index);
     auto const steps = place.typed.graph.schedule.loop;
     auto const step = work_.new_root(steps);
     auto in_loop = place;
     in_loop.step = work_.form(step);
     auto [out, count] = reduce(in_loop, op, index);
     bind(out, step);
-    if (!program::info(op.code).field.reduction.root_mean) return out;
+    if (!rule.root_mean) return out;
     scale(out, Fraction{1, count} * Fraction{1, steps});
+    add(out, to_sum(fraction_of(eps_of(op))));
     return root_of(std::move(out));
 }
 
@@ -259,10 +379,12 @@ Sum Elements::centred(Place const& place, Op const& op, Index const& index, int 
     return out;
 }
 
-/// y / sqrt(mean of y^2), where y is x or the centred x.
+/// y / sqrt(mean of y^2 + eps), where y is x or the centred x; or the latter itself.
 Sum Elements::quotient_of_norm(Place const& place, Op const& op, Index const& index) {
     auto const axis = axis_of_operand(place, op);
-    auto const is_centred = program::info(op.code).field.norm == program::Norm::layer;
+    auto const norm = program::info(op.code).field.norm;
+    if (norm == program::Norm::center) return centred(place, op, index, axis);
+    auto const is_centred = norm == program::Norm::layer;
     auto const value = [&](Index const& at) {
         return is_centred ? centred(place, op, at, axis) : operand(place, op, 0, at);
     };
@@ -273,8 +395,10 @@ Sum Elements::quotient_of_norm(Place const& place, Op const& op, Index const& in
     auto mean_square = multiply(work_, value(along), value(along));
     bind(mean_square, root);
     scale(mean_square, {1, size});
+    add(mean_square, to_sum(fraction_of(eps_of(op))));
     mean_square = normal_form(work_, std::move(mean_square));
-    if (is_centred || sign_of(place, op.inputs[0]) != Sign::positive) need(Condition::Kind::nonzero, mean_square);
+    auto const is_positive = eps_of(op) > 0 || (!is_centred && sign_of(place, op.inputs[0]) == Sign::positive);
+    if (!is_positive) need(Condition::Kind::nonzero, mean_square);
     return divide(work_, value(index), call(Atom::Kind::sqrt, std::move(mean_square)));
 }
 

@@ -51,6 +51,10 @@ private:
     [[nodiscard]] Sum contraction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum reduction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum accumulation(Place const& place, program::Op const& op, Index const& index);
+    [[nodiscard]] Sum extremum_of_reduction(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] Sum rescaled(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] Sum rearranged(Place const& place, program::Op const& op, Index const& index);
+    [[nodiscard]] Sum option(Sum value, std::vector<int> bound);
     [[nodiscard]] Sum quotient_of_norm(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum centred(Place const& place, program::Op const& op, Index const& index, int axis);
 

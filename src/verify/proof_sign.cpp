@@ -20,6 +20,12 @@ std::vector<Sign> signs_of_operands(Place const& place, Op const& op) {
     return out;
 }
 
+Sign sign_of_constants(program::Attributes const& attributes) {
+    using program::AttributeName;
+    return program::sign_of(attributes.get(AttributeName::by, 1) / attributes.get(AttributeName::over, 1));
+}
+bool has_eps(Op const& op) { return op.attributes.get(program::AttributeName::eps, 0) > 0; }
+
 Sign pointwise(Place const& place, Op const& op) {
     using field::Scalar;
     auto const signs = signs_of_operands(place, op);
@@ -40,6 +46,16 @@ Sign pointwise(Place const& place, Op const& op) {
         return square(signs[0]);
     case Scalar::function:
         return program::info(op.code).sign(signs, op.attributes);
+    case Scalar::inverse:
+        return divisor(signs[0]);
+    case Scalar::scale:
+        return product(signs[0], sign_of_constants(op.attributes));
+    case Scalar::shift:
+        return total(signs[0], program::sign_of(op.attributes.get(program::AttributeName::by, 0)));
+    case Scalar::larger:
+        return std::max(signs[0], signs[1]);
+    case Scalar::smaller:
+        return std::min(signs[0], signs[1]);
     }
     return Sign::any;
 }
@@ -63,9 +79,11 @@ Sign of_body(Place const& place, program::TensorInfo const& tensor) {
 bool is_total(Place const& place, Op const& op) {
     auto const& rule = program::info(op.code).field;
     if (rule.access == Access::normalise)
-        return rule.norm == program::Norm::rms && sign_of_operand(place, op, 0) == Sign::positive;
+        return has_eps(op) || rule.norm == program::Norm::center ||
+               (rule.norm == program::Norm::rms && sign_of_operand(place, op, 0) == Sign::positive);
     if (rule.access != Access::pointwise) return true;
     if (rule.scalar == field::Scalar::div) return sign_of_operand(place, op, 1) == Sign::positive;
+    if (rule.scalar == field::Scalar::inverse) return sign_of_operand(place, op, 0) == Sign::positive;
     if (rule.scalar == field::Scalar::sqrt) return sign_of_operand(place, op, 0) != Sign::any;
     return has_domain(place, op);
 }
@@ -97,8 +115,11 @@ Sign sign_of(Place const& place, program::TensorId tensor) {
         return pointwise(place, op);
     case Access::contraction:
         return contraction(place, op);
+    case Access::rearrange:
+        return sign_of_operand(place, op, 0);
     case Access::reduction:
     case Access::accumulate:
+        if (rule.reduction.root_mean && has_eps(op)) return Sign::positive;
         return rule.reduction.of_squares ? square(sign_of_operand(place, op, 0)) : sign_of_operand(place, op, 0);
     case Access::normalise:
         return rule.norm == program::Norm::rms ? sign_of_operand(place, op, 0) : Sign::any;

@@ -123,6 +123,12 @@ Sum to_sum(Atom atom) {
     return out;
 }
 
+Sum to_sum(Fraction number) {
+    Sum out;
+    if (number.top != 0) out.terms.emplace_back().coefficient = number;
+    return out;
+}
+
 Sum call(Atom::Kind kind, Sum argument) {
     Atom atom;
     atom.kind = kind;

@@ -59,11 +59,12 @@ private:
 
 struct Sum;
 
-/// An input element or a function of sums.
+/// An input element or a function of sums. The argument of an extremum is a sum of which each term is one option: what
+/// is compared, for all values of the bound roots of that term.
 struct Atom {
-    enum class Kind : std::uint8_t { input, exp, sqrt, function };
+    enum class Kind : std::uint8_t { input, exp, sqrt, function, extremum, option };
     Kind kind = Kind::input;
-    int id = 0;                     ///< input: its number; function: its op
+    int id = 0;                     ///< input: its number; function: its op; extremum: max or min
     Index index;                    ///< of an input
     std::vector<double> attributes; ///< of a function
     std::vector<Sum> arguments;
@@ -85,6 +86,7 @@ struct Sum {
 };
 
 [[nodiscard]] Sum to_sum(Atom atom);
+[[nodiscard]] Sum to_sum(Fraction number);
 [[nodiscard]] Sum call(Atom::Kind kind, Sum argument);
 void add(Sum& to, Sum from);
 void scale(Sum& sum, Fraction by);

@@ -120,8 +120,11 @@ private:
             return finish(op, sums(site, op, box));
         case Access::normalise:
             return normalise(site, op, box);
+        case Access::rearrange:
+            return rearranged(site, op, box);
         case Access::accumulate:
-            return accumulate(site, op, box);
+            return program::info(op.code).field.reduction.is_rescaled ? rescaled(site, op, box)
+                                                                      : accumulate(site, op, box);
         case Access::graph:
             return of_body(site, info, box);
         }
@@ -188,23 +191,52 @@ private:
         return out;
     }
     Values contraction(Site& site, Op const& op, Box const& box) {
-        auto const terms = static_cast<std::size_t>(program::info(op.code).field.terms);
+        auto const& rule = program::info(op.code).field;
+        auto const terms = static_cast<std::size_t>(rule.terms);
         Values out(size_of(box));
         auto const rows = box[box.size() - 2].size(), columns = box.back().size();
         for (std::size_t t = 0; t < terms; ++t) {
-            auto left = box, right = box;
-            left.back() = right[box.size() - 2] = count_up(shape_of_operand(site, op, t).back());
+            auto left = trailing(box, shape_of_operand(site, op, t).rank());
+            auto right = trailing(box, shape_of_operand(site, op, t + terms).rank());
+            auto const all = count_up(shape_of_operand(site, op, t).back());
+            if (rule.is_transposed) right[right.size() - 2] = box.back();
+            left.back() = right[right.size() - (rule.is_transposed ? 1 : 2)] = all;
             Values of_left, of_right;
             auto const& a = value(site, op.inputs[t], left, of_left);
             auto const& b = value(site, op.inputs[t + terms], right, of_right);
-            auto const inner = left.back().size();
+            auto const inner = all.size();
             for (std::size_t i = 0; i < out.size(); ++i) {
-                auto const matrix = i / (rows * columns);
-                auto const row = i / columns; // of all matrices
-                if (i % columns == 0) stop_.check();
-                out[i] = out[i] + dot(&a[row * inner], &b[matrix * inner * columns + i % columns], inner, columns);
+                auto const matrix = i / (rows * columns), row = i / columns % rows, column = i % columns;
+                if (column == 0) stop_.check();
+                auto const* const from = &a[(matrix % matrices(left) * rows + row) * inner];
+                auto const first = matrix % matrices(right) * inner * columns;
+                out[i] = out[i] + (rule.is_transposed ? dot(from, &b[first + column * inner], inner, 1)
+                                                      : dot(from, &b[first + column], inner, columns));
             }
         }
+        return out;
+    }
+    /// The dimensions of an operand that has the last ones of a result.
+    static Box trailing(Box const& box, int rank) { return {box.end() - rank, box.end()}; }
+    static std::size_t matrices(Box const& box) { return size_of({box.begin(), box.end() - 2}); }
+
+    Values rearranged(Site& site, Op const& op, Box const& box) {
+        auto const order = program::permutation_of(op.attributes, static_cast<int>(box.size())).value();
+        Box from(box.size());
+        for (std::size_t i = 0; i < box.size(); ++i) from[static_cast<std::size_t>(order[i])] = box[i];
+        auto const in = value(site, op.inputs[0], from);
+        std::vector<std::size_t> strides(box.size(), 1);
+        for (std::size_t d = box.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * from[d + 1].size();
+        std::vector<std::size_t> places{0};
+        for (std::size_t i = 0; i < box.size(); ++i) {
+            std::vector<std::size_t> next;
+            for (auto const place : places)
+                for (std::size_t n = 0; n < box[i].size(); ++n)
+                    next.push_back(place + n * strides[static_cast<std::size_t>(order[i])]);
+            places = std::move(next);
+        }
+        Values out;
+        for (auto const place : places) out.push_back(in[place]);
         return out;
     }
     /// What a reduction has summed, and of how many values.
@@ -235,23 +267,63 @@ private:
         for (std::size_t n = 0; n < out.values.size(); ++n) {
             auto const inner = n % of_in.inner, column = n / of_in.inner % columns.size();
             auto const outer = n / of_in.inner / columns.size();
-            for (std::size_t i = 0; i < static_cast<std::size_t>(out.count); ++i)
-                out.values[n] =
-                    out.values[n] + term(in[of_in.at(outer, column * static_cast<std::size_t>(out.count) + i, inner)]);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(out.count); ++i) {
+                auto const next = term(in[of_in.at(outer, column * static_cast<std::size_t>(out.count) + i, inner)]);
+                out.values[n] = i == 0 ? next : folded(rule.fold, out.values[n], next);
+            }
         }
         return out;
     }
+    static Real folded(program::Fold fold, Real a, Real b) {
+        if (fold == program::Fold::sum) return a + b;
+        return fold == program::Fold::largest ? larger(a, b) : smaller(a, b);
+    }
     static Values finish(Op const& op, Sums sums) {
         if (program::info(op.code).field.reduction.root_mean)
-            for (auto& value : sums.values) value = square_root(value / Real{static_cast<double>(sums.count), 0});
+            for (auto& value : sums.values)
+                value = root_mean(value / Real{static_cast<double>(sums.count), 0}, op.attributes);
         return std::move(sums.values);
+    }
+    /// The sum over steps of x exp(m - M), where M is the largest m of all steps.
+    Values rescaled(Site& site, Op const& op, Box const& box) {
+        auto const& shape = shape_of_operand(site, op);
+        auto all = box;
+        auto const is_summed = program::info(op.code).field.reduction.over_axis;
+        auto const axis = is_summed ? static_cast<std::size_t>(*program::axis_of(op.attributes, shape)) : 0;
+        if (is_summed) all[axis] = count_up(shape[static_cast<int>(axis)]); // of which the box has only 0
+        auto weights = trailing(all, shape_of_operand(site, op, 1).rank());
+        for (std::size_t d = 0; d < weights.size(); ++d)
+            if (shape_of_operand(site, op, 1)[static_cast<int>(d)] == 1) weights[d] = {0};
+        auto const most = largest(site, op, weights);
+        auto const of_weight = broadcast_places(all, weights), of_result = broadcast_places(all, box);
+        Values out(size_of(box));
+        for (site.step = 0; site.step < site.known.graph.schedule.loop; ++site.step) {
+            auto const x = value(site, op.inputs[0], all), m = value(site, op.inputs[1], weights);
+            for (std::size_t n = 0; n < x.size(); ++n) {
+                auto const factor = exponential(m[of_weight[n]] - most[of_weight[n]]);
+                out[of_result[n]] = out[of_result[n]] + x[n] * factor;
+            }
+        }
+        site.step = 0;
+        return out;
+    }
+    Values largest(Site& site, Op const& op, Box const& box) {
+        Values out;
+        for (site.step = 0; site.step < site.known.graph.schedule.loop; ++site.step) {
+            auto const now = value(site, op.inputs[1], box);
+            if (site.step == 0) out = now;
+            for (std::size_t n = 0; n < now.size(); ++n) out[n] = larger(out[n], now[n]);
+        }
+        site.step = 0;
+        return out;
     }
     Values accumulate(Site& site, Op const& op, Box const& box) {
         Sums out;
         for (site.step = 0; site.step < site.known.graph.schedule.loop; ++site.step) {
             auto const now = sums(site, op, box);
-            out.values.resize(now.values.size());
-            for (std::size_t n = 0; n < now.values.size(); ++n) out.values[n] = out.values[n] + now.values[n];
+            if (site.step == 0) out.values = now.values;
+            for (std::size_t n = 0; n < now.values.size() && site.step > 0; ++n)
+                out.values[n] = folded(program::info(op.code).field.reduction.fold, out.values[n], now.values[n]);
             out.count = now.count * (site.step + 1);
         }
         site.step = 0;

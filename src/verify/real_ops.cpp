@@ -16,16 +16,23 @@ Real dot(Real const* a, Real const* b, std::size_t count, std::size_t stride) {
     return {sum, error + static_cast<double>(count + 1) * program::rounding_unit * terms};
 }
 
+Real root_mean(Real mean_square, program::Attributes const& attributes) {
+    auto const* const eps = attributes.find(program::AttributeName::eps);
+    return square_root(eps ? mean_square + program::rounded(eps->values.front(), 0) : mean_square);
+}
+
 void normalise_row(Op const& op, std::vector<Real>& row) {
     Real const count{static_cast<double>(row.size()), 0};
     Real mean, mean_square;
-    if (program::info(op.code).field.norm == program::Norm::layer) {
+    auto const norm = program::info(op.code).field.norm;
+    if (norm != program::Norm::rms) {
         for (auto const x : row) mean = mean + x;
         mean = mean / count;
     }
     for (auto& x : row) x = x - mean;
+    if (norm == program::Norm::center) return;
     for (auto const x : row) mean_square = mean_square + x * x;
-    auto const deviation = square_root(mean_square / count);
+    auto const deviation = root_mean(mean_square / count, op.attributes);
     for (auto& x : row) x = x / deviation;
 }
 

@@ -11,7 +11,9 @@ using program::Real;
 
 /// The sum of products of neighbours in `a` and of every `stride`-th in `b`.
 [[nodiscard]] Real dot(Real const* a, Real const* b, std::size_t count, std::size_t stride);
-/// What rms_norm or layer_norm makes of a row.
+/// With the `eps` that the op may have.
+[[nodiscard]] Real root_mean(Real mean_square, program::Attributes const& attributes);
+/// What a norm makes of a row.
 void normalise_row(program::Op const& op, std::vector<Real>& row);
 
 } // namespace espalier::verify::real

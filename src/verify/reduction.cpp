@@ -1,5 +1,8 @@
+#include "constants.hpp"
 #include "inversion.hpp"
 #include "op_access.hpp"
+
+#include <optional>
 
 namespace espalier::verify {
 namespace {
@@ -82,6 +85,29 @@ Plane summed(Plane const& in, Sum const& sum, Summand what) {
     return out;
 }
 
+/// The first or last of the values in the random order, with both of its parts.
+void fold(OpCall const& call, Sum const& sum, Tiles& out) {
+    auto const& in = call.operand(0);
+    auto const is_largest = call.row.field.reduction.fold == program::Fold::largest;
+    auto const element = [&](std::size_t i) { return Element{in.p[i], in.has_q ? in.q[i] : 0u}; };
+    std::size_t at = 0;
+    for (std::int64_t block = 0; block < sum.blocks; ++block)
+        for (std::int64_t outer = 0; outer < sum.outer; ++outer)
+            for (std::int64_t inner = 0; inner < sum.inner; ++inner, ++at) {
+                std::optional<Element> best;
+                for (std::int64_t n = 0; n < sum.steps * sum.repeats; ++n) {
+                    auto const step = block * sum.steps + n / sum.repeats;
+                    auto const row = (step * sum.outer + outer) * sum.repeats + n % sum.repeats;
+                    auto const next = element(static_cast<std::size_t>(row * sum.inner + inner));
+                    auto const is_better = best && (is_largest ? is_before(call.model, *best, next)
+                                                               : is_before(call.model, next, *best));
+                    if (!best || is_better) best = next;
+                }
+                out.p[at] = best->p;
+                if (out.has_q) out.q[at] = best->q;
+            }
+}
+
 template <class F>
 Plane mean(Plane const& in, Sum const& sum, Summand what) {
     auto out = summed<F>(in, sum, what);
@@ -90,10 +116,13 @@ Plane mean(Plane const& in, Sum const& sum, Summand what) {
     return out;
 }
 
-/// The root of every value, in place.
+/// The root of every value and `eps`, in place.
 void take_roots(OpCall const& call, Plane& p, Plane& q) {
     auto const with_q = !q.empty();
     bool zero_divisor = false;
+    auto const eps = eps_of(call.attributes);
+    for (auto& value : p) value = Fp::add(value, eps.p);
+    for (auto& value : q) value = Fq::add(value, eps.q);
     for (std::size_t i = 0; i < p.size(); ++i) {
         auto const root = apply(field::Scalar::sqrt, call.model, call.row.field.tag, {p[i], with_q ? q[i] : 0u}, {},
                                 with_q, zero_divisor);
@@ -132,6 +161,10 @@ template <class F>
 OpStatus evaluate_reduction(OpCall const& call, Tiles& out) {
     auto const& rule = call.row.field.reduction;
     auto const sum = sum_of(call);
+    if (rule.fold != program::Fold::sum) {
+        fold(call, sum, out);
+        return OpStatus::done;
+    }
     auto const what = rule.of_squares ? Summand::square : Summand::value;
     auto const& in = call.operand(0);
     out.p = rule.root_mean ? mean<Fp>(in.p, sum, what) : summed<Fp>(in.p, sum, what);
@@ -140,16 +173,17 @@ OpStatus evaluate_reduction(OpCall const& call, Tiles& out) {
     return OpStatus::done;
 }
 
-/// x / root of mean of x^2, where a layer norm first subtracts the mean.
+/// x / root of mean of x^2, where a layer norm first subtracts the mean; or the latter alone.
 OpStatus evaluate_normalise(OpCall const& call, Tiles& out) {
     auto const& in = call.operand(0);
     auto const sum = along_axis(in, call.attributes);
     out.p = in.p;
     if (out.has_q) out.q = in.q;
-    if (call.row.field.norm == program::Norm::layer) {
+    if (call.row.field.norm != program::Norm::rms) {
         subtract_mean<Fp>(out.p, sum);
         if (out.has_q) subtract_mean<Fq>(out.q, sum);
     }
+    if (call.row.field.norm == program::Norm::center) return OpStatus::done;
     auto roots_p = mean<Fp>(out.p, sum, Summand::square);
     auto roots_q = out.has_q ? mean<Fq>(out.q, sum, Summand::square) : Plane{};
     take_roots(call, roots_p, roots_q);

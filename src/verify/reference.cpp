@@ -129,7 +129,7 @@ private:
             }
             for_each_op(body, [&](Op const& op, TensorId first) {
                 if (is_accumulator(info(op.code)))
-                    steps[first].push_back(tensors[op.inputs[0]]);
+                    keep_step(op, tensors, place.step, steps[first]);
                 else if (infos[first].side != program::LoopSide::after_loop)
                     place_outputs(run_op(body, op, tensors), first, tensors);
             });
@@ -141,6 +141,11 @@ private:
                 place_outputs(run_op(body, op, tensors), first, tensors);
         });
         return outputs_of(body, tensors);
+    }
+    /// The tiles of the first operand come first.
+    static void keep_step(Op const& op, GraphTensors const& tensors, std::int64_t step, Tensors& kept) {
+        for (std::size_t i = 0; i < op.inputs.size(); ++i)
+            kept.insert(kept.begin() + static_cast<std::ptrdiff_t>(i + 1) * (step + 1) - 1, tensors[op.inputs[i]]);
     }
     static PlainOps::Operands addresses(Tensors const& tensors) {
         PlainOps::Operands out;

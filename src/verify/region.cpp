@@ -112,10 +112,12 @@ private:
         case Access::pointwise:
             return pointwise_operands(op, out);
         case Access::contraction:
-            return contraction_operands(op, out, row.field.terms);
+            return contraction_operands(op, out, row.field);
         case Access::reduction:
         case Access::accumulate:
-            return {reduction_operand(op, out, row, plan)};
+            return reduction_operands(op, out, row, plan);
+        case Access::rearrange:
+            return {rearranged_operand(op, out)};
         case Access::normalise:
             return {out};
         case Access::graph:
@@ -133,11 +135,30 @@ private:
         for (std::size_t i = 0; i < op.inputs.size(); ++i) regions.push_back(broadcast(out, shape(op, i)));
         return regions;
     }
-    [[nodiscard]] std::vector<Region> contraction_operands(Op const& op, Region const& out, int terms) const {
+    [[nodiscard]] std::vector<Region> contraction_operands(Op const& op, Region const& out,
+                                                           program::FieldRule const& rule) const {
         std::vector<Region> regions;
-        auto const rank = shape(op, 0).rank();
-        for (std::size_t i = 0; i < op.inputs.size(); ++i)
-            regions.push_back(with_all(out, static_cast<int>(i) < terms ? rank - 1 : rank - 2, shape(op, i)));
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            auto const& operand = shape(op, i);
+            auto const rank = operand.rank();
+            Region region{true, {out.dims.end() - rank, out.dims.end()}};
+            auto const is_left = static_cast<int>(i) < rule.terms;
+            if (!is_left && rule.is_transposed)
+                region.dims[static_cast<std::size_t>(rank - 2)] = out.dims.back();
+            regions.push_back(with_all(region, is_left || rule.is_transposed ? rank - 1 : rank - 2, operand));
+        }
+        return regions;
+    }
+    [[nodiscard]] Region rearranged_operand(Op const& op, Region const& out) const {
+        auto const order = program::permutation_of(op.attributes, shape(op, 0).rank()).value();
+        auto region = out;
+        for (std::size_t i = 0; i < out.dims.size(); ++i) region.dims[static_cast<std::size_t>(order[i])] = out.dims[i];
+        return region;
+    }
+    /// The second operand of a rescaled one broadcasts to the first.
+    std::vector<Region> reduction_operands(Op const& op, Region const& out, OpInfo const& row, OpPlan& plan) const {
+        std::vector<Region> regions{reduction_operand(op, out, row, plan)};
+        if (row.field.reduction.is_rescaled) regions.push_back(broadcast(regions[0], shape(op, 1)));
         return regions;
     }
     Region reduction_operand(Op const& op, Region const& out, OpInfo const& row, OpPlan& plan) const {

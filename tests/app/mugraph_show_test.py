@@ -16,7 +16,7 @@ import harness
 from harness import DONE, INVALID_INPUT, USAGE, VERIFICATION_FAILED, Case
 
 PROGRAMS = 26
-COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "verified", "error bound", "found s", "key"]
+COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "schedules", "verified", "error bound", "found s", "key"]
 SMALL = "builtin: rmsnorm_linear, tokens: 2, hidden: 32, out: 64"
 
 
@@ -44,23 +44,73 @@ class Show(RunThere):
     def rows(self, text: str) -> list[str]:
         return re.findall(r"^ +\d+ +[\d.]+ +[\d.]+x .*[0-9a-f]{16}$", text, re.M)
 
-    def test_what_cannot_be_explained_says_so(self):
-        self.expect_refused(self.espalier("show", "run", "--program", "1", "--explain"), "--explain: there are no steps to explain", "kind: placement")
+    def parts_of(self, table: str) -> float:
+        """The cost that a table of `--explain` ends with, of which all sums were checked."""
+        sums = []
+        for kernel in table.split("kernel ")[1:-1]:
+            times = {name: float(us) for name, us in re.findall(r"^  (\w[\w ]*?) +([\d.]+) us", kernel, re.M)}
+            sums.append(times.pop("sum"))
+            self.assertAlmostEqual(sum(times.values()), sums[-1], delta=0.004)
+        total = float(re.search(r"^\d+ kernels?: ([\d.]+) us$", table, re.M)[1])
+        self.assertAlmostEqual(sum(sums), total, delta=0.004)
+        return total
 
-    def test_the_table_has_its_columns_and_the_ten_cheapest(self):
+    def test_the_parts_of_a_cost_add_up_to_it(self):
+        shown = json.loads(self.shown("--json"))
+        for one in (shown["results"][0], shown["results"][-1]):
+            own, of_input = self.shown("--program", one["id"], "--explain").split("the input\n")
+
+            self.assertAlmostEqual(self.parts_of(own), one["cost_us"], delta=0.001)
+            self.assertAlmostEqual(self.parts_of(of_input), shown["input"]["cost_us"], delta=0.001)
+            for word in ("bound by", "waves" if "waves" in own else "wave", "in sectors", "with padding to 16x8x16", "limited by"):
+                self.assertIn(word, own)
+            self.assertIn("an estimate, not a measurement", own)
+
+    def forms(self) -> list[dict]:
+        """The cheapest program of each form with the number of its schedules, found from the list of all programs alone."""
+        found: dict[str, dict] = {}
+        for one in json.loads(self.shown("--json"))["results"]:
+            found.setdefault(one["form"], {**one, "schedules": 0})["schedules"] += 1
+        return list(found.values())
+
+    def worthwhile(self) -> list[dict]:
+        return [one for one in self.forms() if one["speedup"] >= 1]
+
+    def test_the_table_has_its_columns_and_a_row_for_every_form_that_is_not_slower(self):
         text = self.shown()
+        expected = self.worthwhile()
 
         self.assertRegex(text, " +".join(COLUMNS))
-        self.assertEqual(len(self.rows(text)), 10)
+        self.assertTrue(0 < len(expected) < PROGRAMS)
+        self.assertEqual([(row.split()[0], row.split()[5], row.split()[-1]) for row in self.rows(text)],
+                         [(str(one["id"]), str(one["schedules"]), one["key"]) for one in expected][:10])
         self.assertRegex(text, r"(?m)^ input +[\d.]+ +1\.00x")
-        self.assertIn(f"{PROGRAMS - 10} more (--top {PROGRAMS} shows all)", text)
         self.assertIn("estimates", text)
 
-    def test_top_says_how_many(self):
-        for top, rows in {1: 1, 12: 12, PROGRAMS: PROGRAMS, 1000: PROGRAMS}.items():
+    def test_all_has_every_program(self):
+        rows = self.rows(self.shown("--all"))
+
+        self.assertEqual([row.split()[-1] for row in rows], [one["key"] for one in json.loads(self.shown("--json"))["results"]])
+        self.assertEqual(len(rows), PROGRAMS)
+        some = self.shown("--all", "--top", 12)
+        self.assertEqual(self.rows(some), rows[:12])
+        self.assertIn(f"{PROGRAMS - 12} more (--top {PROGRAMS} shows all)", some)
+
+    def test_json_lists_the_forms(self):
+        shown = json.loads(self.shown("--json"))
+
+        self.assertEqual(shown["forms"], [{"form": one["form"], "schedules": one["schedules"], "best": one["key"]} for one in self.forms()])
+        self.assertEqual(len(shown["forms"]), shown["mugraph"]["algebraic_forms"])
+        self.assertEqual(sum(one["schedules"] for one in shown["forms"]), PROGRAMS)
+        for one in shown["forms"]:
+            self.assertIn(self.shown("--program", one["best"]), [result["text"] for result in shown["results"]])
+
+    def test_top_counts_forms_in_the_table_and_programs_in_json(self):
+        forms = len(self.worthwhile())
+        for top in (1, 2, 12, PROGRAMS, 1000):
             with self.subTest(top):
-                self.assertEqual(len(self.rows(self.shown("--top", top))), rows)
-                self.assertEqual(len(json.loads(self.shown("--json", "--top", top))["results"]), rows)
+                self.assertEqual(len(self.rows(self.shown("--top", top))), min(top, forms))
+                self.assertEqual(len(json.loads(self.shown("--json", "--top", top))["results"]), min(top, PROGRAMS))
 
     def test_json_has_all_programs_from_the_cheapest_on(self):
         shown = json.loads(self.shown("--json"))

@@ -374,13 +374,20 @@ class CountingPage(InBrowser):
 
 
 class ResultsPage(InBrowser):
-    """A superoptimizer's run with 26 programs."""
+    """A superoptimizer's run with 26 programs, of which two forms are faster than the input."""
 
     def setUp(self):
         super().setUp()
         self.searched(self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144"), threads=2)
-        self.page = self.report("--top", "3", "--nodes", "1,2,4")
+        self.page = self.report("--top", "2", "--nodes", "1,2,4")
         self.browser = self.opened(self.page)
+
+    def worthwhile(self) -> list[dict]:
+        """The cheapest program of each form that is not slower than the input."""
+        forms: dict[str, dict] = {}
+        for one in self.show()["results"]:
+            forms.setdefault(one["form"], one)
+        return [one for one in forms.values() if one["speedup"] >= 1]
 
     def column(self, name: str) -> list[str]:
         return self.browser.value(f"""(() => {{ const table = document.querySelector('#results-table');
@@ -394,7 +401,7 @@ class ResultsPage(InBrowser):
 
     def test_the_page_is_in_the_run_folder_and_has_the_results(self):
         self.assertEqual(self.page, self.folder / "run" / "report.html")
-        results = self.show()["results"]
+        results = self.worthwhile()
         self.assertEqual(self.column("key"), [one["key"] for one in results])
         self.assertEqual([float(one) for one in self.column("cost us")], [one["cost_us"] for one in results])
         self.assertIn("26", self.browser.value("document.querySelector('#verdict').textContent"))
@@ -402,20 +409,22 @@ class ResultsPage(InBrowser):
 
     def test_a_click_or_enter_on_a_head_sorts(self):
         keys = self.column("key")
-        self.assertNotEqual(keys, sorted(keys))
+        self.assertGreater(len(keys), 1)
 
         self.browser.click(self.head("key"))
-        self.assertEqual(self.column("key"), sorted(keys))
         self.browser.press("Enter")     # the button has the focus
         self.assertEqual(self.column("key"), sorted(keys, reverse=True))
+        self.browser.press("Enter")
+        self.assertEqual(self.column("key"), sorted(keys))
+        self.browser.press("Enter")
         self.assertEqual(self.browser.value("document.querySelector('#results-table [aria-sort]').getAttribute('aria-sort')"), "descending")
         self.browser.click(self.head("id"))
-        self.assertEqual([int(one) for one in self.column("id")], list(range(1, len(keys) + 1)))
+        self.assertEqual([int(one) for one in self.column("id")], [one["id"] for one in self.worthwhile()])
         self.assertEqual(self.browser.value("document.querySelectorAll('#results-table [aria-sort]').length"), 1)
 
     def test_the_best_are_drawn(self):
         sizes = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.naturalWidth * one.naturalHeight)")
-        self.assertEqual(len(sizes), 3)
+        self.assertEqual(len(sizes), 2)
         self.assertGreater(min(sizes), 1000)
         widths = self.browser.value("Array.from(document.querySelectorAll('figure img'), one => one.clientWidth / one.naturalWidth)")
         self.assertGreater(min(widths), 0.9, "their text cannot be read")
@@ -469,7 +478,7 @@ class ResultsPage(InBrowser):
 
     def test_without_scripts_the_main_things_are_there(self):
         text = re.sub(r"<script.*?</script>", "", self.page.read_text(), flags=re.S)
-        for word in ("complete", self.show()["results"][25]["key"], "The merged experiment", '<pre id="command">'):
+        for word in ("complete", self.worthwhile()[-1]["key"], "The merged experiment", '<pre id="command">'):
             self.assertIn(word, text)
 
 

@@ -61,6 +61,11 @@ TEST(HardwareConfig, the_known_machines_have_their_published_numbers) {
     EXPECT_EQ(a100.matmul_tflops.of(program::DType::f16), 312);
     EXPECT_EQ(a100.matmul_tflops.of(program::DType::f32), 19.5);
     EXPECT_EQ(a100.launch, 4us);
+    EXPECT_EQ(a100.latency, 330ns);
+    EXPECT_EQ(a100.sector, 32u);
+    EXPECT_EQ(a100.matmul_shape.of(program::DType::f16), (MatmulShape{16, 8, 16}));
+    EXPECT_EQ(a100.matmul_shape.of(program::DType::f32), (MatmulShape{1, 1, 1}));
+    EXPECT_EQ(a100.registers, 65536);
     EXPECT_EQ(find_hardware("h100")->memory_bandwidth, 3'350'000'000'000u);
     EXPECT_EQ(find_hardware("v100")->multiprocessors, 80);
     EXPECT_EQ(find_hardware("cpu")->blocks_per_multiprocessor, 1);
@@ -100,9 +105,21 @@ TEST(HardwareConfig, rates_and_times_have_units) {
                 HasSubstr("'problem.hardware.matmul_tflops.f16' = 0 is out of range"));
 }
 
+TEST(HardwareConfig, shapes_of_matmuls_are_three_sizes) {
+    auto const with_shape = [](std::string const& f16) {
+        return "{matmul_shape: {f16: " + f16 + ", bf16: 1x1x1, f32: 1x1x1, f64: 1x1x1}}";
+    };
+    EXPECT_EQ(hardware(with_shape("64x256x16")).matmul_shape.f16, (MatmulShape{64, 256, 16}));
+    for (auto const* wrong :
+         {"16x8", "16x8x", "16x8x16x1", "x8x16", "16x0x16", "16x8x4097", "16 x 8 x 16", "-1x8x16", "16"})
+        EXPECT_THAT(errors_of(with_hardware(with_shape(wrong))),
+                    HasSubstr("'problem.hardware.matmul_shape.f16' must be a shape like 16x8x16, sizes from 1 to 4096"))
+            << wrong;
+}
+
 TEST(HardwareConfig, what_is_written_reads_back) {
-    for (auto const* text :
-         {"a100", "cpu", "{from: v100, memory_bandwidth: 1.5GB/s, launch: 1ns, function_tops: 0.1}"}) {
+    for (auto const* text : {"a100", "cpu", "{from: v100, memory_bandwidth: 1.5GB/s, launch: 1ns, function_tops: 0.1}",
+                             "{from: h100, latency: 1ns, sector: 24B, matmul_units: 3, registers: 0}"}) {
         auto const config = parse(with_hardware(text));
 
         EXPECT_EQ(parse(to_yaml(config)), config) << text;
@@ -137,8 +154,8 @@ TEST_F(HardwareFiles, errors_of_the_file_are_among_all_errors_with_their_own_pla
     auto const report = errors();
 
     EXPECT_THAT(report,
-                HasSubstr("mine.yaml:19:1: error: unknown key 'lauch'; did you mean 'launch'?\nlauch: 1us\n^\n"));
-    EXPECT_THAT(report, HasSubstr("mine.yaml:20:1: error: unknown key 'l3'"));
+                HasSubstr("mine.yaml:28:1: error: unknown key 'lauch'; did you mean 'launch'?\nlauch: 1us\n^\n"));
+    EXPECT_THAT(report, HasSubstr("mine.yaml:29:1: error: unknown key 'l3'"));
     EXPECT_THAT(report, HasSubstr("exp.yaml:1:80: error: 'problem.prune' must be one of"));
     EXPECT_THAT(report, HasSubstr("exp.yaml:1:1: error: missing key 'results'"));
 }

@@ -58,6 +58,7 @@ Space any_space() {
 }
 
 double any_tera() { return *rc::gen::inRange(1, 1 << 29) / 1024.0; }
+std::int32_t any_size() { return *rc::gen::inRange(1, 4097); }
 std::uint64_t any_rate() { return *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000'000'000); }
 
 HardwareConfig any_hardware() {
@@ -71,6 +72,11 @@ HardwareConfig any_hardware() {
     out.l2 = *rc::gen::inRange<std::uint64_t>(1024, 1ull << 40);
     out.matmul_tflops = {any_tera(), any_tera(), any_tera(), any_tera()};
     out.function_tops = any_tera();
+    out.latency = base::Nanoseconds(*rc::gen::inRange(0, 1'000'000));
+    out.sector = *rc::gen::inRange<std::uint64_t>(1, 4096);
+    out.l2_access = *rc::gen::inRange<std::uint64_t>(1, 4096);
+    out.matmul_shape.f16 = {any_size(), any_size(), any_size()};
+    out.registers = any_size();
     return out;
 }
 

@@ -24,6 +24,21 @@ struct FlopRates {
     bool operator==(FlopRates const&) const = default;
 };
 
+/// What one instruction of a matmul multiplies: m x k by k x n. Smaller operands are padded to it.
+struct MatmulShape {
+    std::int32_t m = 1, n = 1, k = 1;
+
+    bool operator==(MatmulShape const&) const = default;
+};
+struct MatmulShapes {
+    MatmulShape f16, bf16, f32, f64;
+
+    [[nodiscard]] MatmulShape const& of(program::DType dtype) const {
+        return *std::array{&f16, &bf16, &f32, &f64}[static_cast<std::size_t>(dtype)];
+    }
+    bool operator==(MatmulShapes const&) const = default;
+};
+
 /// A machine in the numbers that costs are estimated from. All rates are those of the whole device. Built-in machines
 /// are the files of config/hardware, which are compiled in; the defaults here describe nothing.
 struct HardwareConfig {
@@ -31,10 +46,16 @@ struct HardwareConfig {
     base::Nanoseconds launch{0};           ///< of a kernel
     base::Nanoseconds step{0};             ///< synchronisation of one step of a block's for-loop
     std::uint64_t memory_bandwidth = 0;    ///< device memory, bytes per second
+    base::Nanoseconds latency{0};          ///< from asking device memory to having the bytes
     std::uint64_t l2_bandwidth = 0;        ///< last-level cache, bytes per second
     std::uint64_t l2 = 0;                  ///< bytes
+    std::uint64_t l2_access = 1;           ///< what it gives in one access, bytes; less takes as long
+    std::uint64_t sector = 1;              ///< the least that it moves, bytes
     std::uint64_t shared_bandwidth = 0;    ///< of all multiprocessors together, bytes per second
+    std::int32_t shared_banks = 1;         ///< of 4 bytes, each serves one word at a time; 1: it has none
     FlopRates matmul_tflops;               ///< on tensor cores where the dtype has them
+    MatmulShapes matmul_shape;             ///< of one instruction
+    std::int32_t matmul_units = 1;         ///< of a multiprocessor; a tile of matmul_shape keeps one busy
     FlopRates pointwise_tflops;            ///< everything else
     double function_tops = 0;              ///< exp, sqrt and the like: 10^12 results per second
     std::int32_t multiprocessors = 0;      ///< each runs whole blocks
@@ -42,6 +63,8 @@ struct HardwareConfig {
     std::uint64_t block_shared_memory = 0; ///< the most that one block may have, bytes
     std::int32_t threads_per_multiprocessor = 0;
     std::int32_t blocks_per_multiprocessor = 0;
+    std::int32_t registers = 0;        ///< of a multiprocessor, 32 bits each; 0: no limit
+    std::int32_t thread_registers = 0; ///< the most that a thread may have; 0: no limit
 
     bool operator==(HardwareConfig const&) const = default;
 };

@@ -6,34 +6,70 @@
 #include <cstdint>
 #include <vector>
 
-/// What a program costs on a machine, from its shapes alone: launch + max(memory, compute, shared memory) per kernel.
+/// What a program costs on a machine, from its shapes alone. Estimates for ranking, not measurements;
+/// src/cost/README.md has the formulas.
 ///
 /// A library kernel reads its operands and writes its results once and uses the whole machine. A graph-defined kernel
-/// of B blocks on P multiprocessors, R of them resident on each:
-///   total   = every tile that every block reads, step by step of the loop, and the outputs
-///   bytes   = each tensor once, and of repeated reads of it the share that does not fit into the last-level cache
-///   memory  = max(bytes / memory bandwidth, total / cache bandwidth) / min(1, B / P)
-///   compute = the blocks of the busiest multiprocessor, ceil(B / P), at its share 1 / P of the rates
-///   shared  = likewise: every tile is written once, read by each of its readers
-///   sync    = ceil(B / (P R)) waves x steps of the loop x time of a step
-/// Matmuls, other arithmetic and functions have rates of their own and overlap. Deterministic; on one grid more bytes
-/// or operations never cost less, and a faster machine never costs more.
+/// runs in waves of blocks. A wave takes as long as the slowest of what its blocks share (device memory, cache, shared
+/// memory, units), and what of its start and end nothing else hides; or as long as one block takes by itself, if that
+/// is longer. Deterministic; with as many resident blocks more bytes or operations never cost less, and a faster
+/// machine never costs more.
 namespace espalier::cost {
 
-struct KernelCost {
-    double us = 0; ///< launch + sync + max(memory, compute, shared)
-    double launch_us = 0;
-    double sync_us = 0;
-    double memory_us = 0;
-    double compute_us = 0;
-    double shared_us = 0;
-    double bytes = 0; ///< to and from device memory
-    double flops = 0;
-    double occupancy = 1;    ///< threads that are resident / threads that a multiprocessor holds
-    std::int64_t blocks = 0; ///< 0: a library kernel
+/// What keeps more blocks from being resident on a multiprocessor.
+enum class Limit : std::uint8_t { blocks, threads, shared_memory, registers };
+
+/// How the blocks of a graph-defined kernel run.
+struct Running {
+    std::int64_t blocks = 0;   ///< 0: a library kernel
+    std::int64_t resident = 1; ///< on a multiprocessor at a time; 0: none fits
+    Limit limit = Limit::blocks;
     std::int64_t waves = 1;
-    std::int64_t shared_bytes = 0; ///< per block
-    bool fits = true;              ///< false: no multiprocessor can hold a block; the rest is then as if one could
+    std::int64_t last_wave = 0;    ///< blocks of it
+    double occupancy = 1;          ///< threads that are resident / threads that a multiprocessor holds
+    bool is_buffered = false;      ///< tiles of the next step are loaded while this one is computed
+    std::int64_t shared_bytes = 0; ///< of a block, with what buffers take
+    double registers = 0;          ///< of a thread
+    double spilled = 0;            ///< registers of a thread that there are not
+
+    bool operator==(Running const&) const = default;
+};
+
+/// Time by what is used, each as if there were nothing else.
+struct PartTimes {
+    double device_us = 0;
+    double cache_us = 0;
+    double shared_us = 0;
+    double matmul_us = 0;
+    double other_us = 0; ///< arithmetic but matmuls
+    double function_us = 0;
+    double steps_us =
+        0; ///< synchronising at the steps of loops: comes on top of the slowest of shared memory and units
+
+    bool operator==(PartTimes const&) const = default;
+};
+
+struct KernelCost {
+    double us = 0; ///< launch + busy + latency + exposed + waiting
+    double launch_us = 0;
+    double busy_us = 0;    ///< over all waves, the slowest of the parts
+    double latency_us = 0; ///< of loads that nothing hides
+    double exposed_us = 0; ///< first loads and last steps, which have nothing to overlap with
+    double waiting_us = 0; ///< more than that: a block by itself takes so long, step after step
+
+    PartTimes parts;
+    double memory_us = 0;       ///< the larger of device memory and cache
+    double compute_us = 0;      ///< the largest of matmuls, other arithmetic and functions
+    double block_us = 0;        ///< of a block by itself
+    double bytes = 0;           ///< to and from device memory
+    double cache_bytes = 0;     ///< that the last-level cache moves, in whole sectors
+    double wasted_bytes = 0;    ///< of them, what nobody asked for
+    double shared_traffic = 0;  ///< bytes
+    double in_flight_bytes = 0; ///< that the blocks of a wave have asked for at a time
+    double flops = 0;
+    double padded_flops = 0; ///< with what matmuls are padded by
+    Running running;
+    bool fits = true; ///< false: no multiprocessor can hold a block; the rest is then as if one could
 
     bool operator==(KernelCost const&) const = default;
 };
@@ -55,7 +91,7 @@ struct ProgramCost {
 /// Every used input read once and every output written once: no program with these does less.
 [[nodiscard]] double compulsory_bytes(program::Graph const& graph);
 /// No program that has kernels of `done_us` in sum, and at least `kernels` more that read and write at least `bytes`,
-/// costs less.
+/// costs less: each is launched and waits for memory once.
 [[nodiscard]] double lower_bound_us(double done_us, int kernels, double bytes, config::HardwareConfig const& hardware);
 
 } // namespace espalier::cost

@@ -75,6 +75,7 @@ public:
         auto const* known = quotients_.find(a.value, b.value);
         return known ? ExprId{*known} : build_div(a, b);
     }
+    [[nodiscard]] ExprId inverse(ExprId a) override { return div(unit, a); }
     [[nodiscard]] ExprId sum(program::Word const& size, ExprId a) override {
         auto const number = words_.number_of(size);
         if (number == 0) return a;
@@ -88,6 +89,10 @@ public:
     /// Fixes what is searched for. From now on what has more monomials than every expression of the closure is too
     /// large. May be called again. Throws InputError if a target is too large.
     void set_targets(std::span<ExprId const> targets);
+    /// Whether exp(x) is a part of exp(x - max(x)). Not if its user wants no exponential to overflow; set before the
+    /// first question.
+    enum class Exponentials : std::uint8_t { any, shifted };
+    void set_exponentials(Exponentials exponentials);
     /// The targets, what they divide by, and the arguments of their functions, and so on down.
     /// Whether a function stands anywhere in the targets. One that does not never helps: atoms do not disappear.
     [[nodiscard]] bool occurs(program::OpCode function) const;
@@ -119,6 +124,7 @@ public:
 
 private:
     static constexpr std::uint8_t undecided = 0xFF;
+    static constexpr ExprId unit{1}; ///< not a term: what an inverse has above its bar
     struct Impl;
 
     ExprId build_leaf(int index);

@@ -29,7 +29,21 @@ struct Element {
 };
 
 /// The operations on single values that every op is made of. A row of the op table names one.
-enum class Scalar : std::uint8_t { add, sub, mul, div, square, exp, sqrt, function };
+enum class Scalar : std::uint8_t {
+    add,
+    sub,
+    mul,
+    div,
+    square,
+    exp,
+    sqrt,
+    function,
+    inverse,
+    scale, ///< by a constant, which is the second value
+    shift, ///< the same, added
+    larger,
+    smaller,
+};
 
 ESP_HD inline constexpr std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -46,13 +60,20 @@ ESP_HD inline constexpr Element random_function(Model const& model, std::uint32_
     return {Fp::reduce(h), with_q ? Fq::reduce(mix(h + 0xD1B54A32D192ED03ull)) : 0u};
 }
 
+/// A field has no order of its own; this one is random, and the same for all values of a draw. It has all laws of a
+/// total order, and none that tie an order to sums and products.
+ESP_HD inline constexpr bool is_before(Model const& model, Element a, Element b) {
+    auto const key = model.key ^ 0x8CB92BA72F3D8DD7ull;
+    return mix(key + a.p) < mix(key + b.p);
+}
+
 /// A random value of an input: element `index` of tensor `tensor`.
 ESP_HD inline constexpr Element random_input(std::uint64_t seed, std::uint32_t tensor, std::uint64_t index) {
     auto const h = mix(mix(seed + 0x9E3779B97F4A7C15ull * (tensor + 1)) + index * 0xD1B54A32D192ED03ull);
     return {Fp::reduce(h >> 1), Fq::reduce(mix(h ^ 0xA0761D6478BD642Full) >> 1)};
 }
 
-/// One operation on single values; `tag` names the function of Scalar::function. `with_q`: arguments and result have
+/// One operation on single values; `tag` names the function of Scalar::function, `b` is the constant of scale and shift. `with_q`: arguments and result have
 /// their part modulo q (never the result of exp). A division by zero gives 0 and sets `zero_divisor`: draw again.
 ESP_HD inline constexpr Element apply(Scalar op, Model const& model, std::uint32_t tag, Element a, Element b,
                                       bool with_q, bool& zero_divisor) {
@@ -75,6 +96,17 @@ ESP_HD inline constexpr Element apply(Scalar op, Model const& model, std::uint32
         return {Fp::root(a.p), with_q ? Fq::root(a.q) : 0u};
     case Scalar::function:
         return random_function(model, tag, a, b, with_q);
+    case Scalar::inverse:
+        if (a.p == 0 || (with_q && a.q == 0)) zero_divisor = true;
+        return {Fp::inverse(a.p), with_q ? Fq::inverse(a.q) : 0u};
+    case Scalar::scale:
+        return {Fp::mul(a.p, b.p), with_q ? Fq::mul(a.q, b.q) : 0u};
+    case Scalar::shift:
+        return {Fp::add(a.p, b.p), with_q ? Fq::add(a.q, b.q) : 0u};
+    case Scalar::larger:
+        return is_before(model, a, b) ? b : a;
+    case Scalar::smaller:
+        return is_before(model, b, a) ? b : a;
     }
     return {};
 }

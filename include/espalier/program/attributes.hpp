@@ -10,9 +10,9 @@
 namespace espalier::program {
 
 /// Every attribute that any op has. A row of the op table names those it takes.
-enum class AttributeName : std::uint8_t { axis, size, low, high, stride, padding, groups, permutation };
-inline constexpr std::array<std::string_view, 8> attribute_names{"axis",   "size",    "low",    "high",
-                                                                 "stride", "padding", "groups", "permutation"};
+enum class AttributeName : std::uint8_t { axis, size, low, high, stride, padding, groups, permutation, by, over, eps };
+inline constexpr std::array<std::string_view, 11> attribute_names{
+    "axis", "size", "low", "high", "stride", "padding", "groups", "permutation", "by", "over", "eps"};
 [[nodiscard]] constexpr std::string_view name(AttributeName attribute) {
     return attribute_names[static_cast<std::size_t>(attribute)];
 }

@@ -67,17 +67,18 @@ struct Read {
 };
 
 /// A scalar expression in postfix order, each node after its arguments: pointwise ops of the table, applied to reads,
-/// to what was reduced and to how many values that were.
+/// to what was reduced, to how many values that were and to constants.
 struct ScalarNode {
-    enum class Kind : std::uint8_t { read, reduced, count, apply };
+    enum class Kind : std::uint8_t { read, reduced, count, number, apply };
     Kind kind = Kind::read;
     std::size_t read = 0;
+    double number = 0; ///< a constant, as the decimal that it is written as
     OpCode op = OpCode::graph; ///< apply: with the attributes of the op whose meaning this is
     std::size_t a = 0, b = 0;  ///< apply: nodes; one argument is both
 };
 using ScalarExpression = Small<ScalarNode, 8>;
 
-enum class Reducer : std::uint8_t { none, sum, maximum };
+enum class Reducer : std::uint8_t { none, sum, maximum, minimum };
 
 /// A loop nest that makes one tensor: out[kept..] = epilogue(reducer over reduced.. of body(reads at kept..,
 /// reduced..)).

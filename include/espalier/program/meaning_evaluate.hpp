@@ -9,11 +9,11 @@ namespace espalier::program {
 
 /// Numbers that ops can be evaluated on.
 template <class D>
-concept ScalarDomain = requires(D domain, typename D::Value value, OpCode op, std::int64_t whole) {
+concept ScalarDomain = requires(D domain, typename D::Value value, OpCode op, std::int64_t whole, double number) {
     { domain.zero() } -> std::same_as<typename D::Value>;
     { domain.whole(whole) } -> std::same_as<typename D::Value>;
     { domain.apply(op, value, value) } -> std::same_as<typename D::Value>; ///< a pointwise op of the table
-    { domain.larger(value, value) } -> std::same_as<typename D::Value>;
+    { domain.number(number) } -> std::same_as<typename D::Value>;
 };
 
 /// Evaluates nests as they are written, value by value. Slow and plain.
@@ -54,7 +54,8 @@ private:
         return epilogue(nest, reduced.value_or(domain_.zero()));
     }
     Value reduce(Reducer reducer, Value const& a, Value const& b) {
-        return reducer == Reducer::maximum ? domain_.larger(a, b) : domain_.apply(OpCode::add, a, b);
+        if (reducer == Reducer::sum) return domain_.apply(OpCode::add, a, b);
+        return domain_.apply(reducer == Reducer::maximum ? OpCode::maximum : OpCode::minimum, a, b);
     }
     /// Nothing where a read says to skip.
     std::optional<Value> body(Nest const& nest, std::vector<std::int64_t> const& loops) {
@@ -85,6 +86,8 @@ private:
         for (auto const& node : nest.epilogue) {
             if (node.kind == ScalarNode::Kind::apply)
                 values.push_back(domain_.apply(node.op, values[node.a], values[node.b]));
+            else if (node.kind == ScalarNode::Kind::number)
+                values.push_back(domain_.number(node.number));
             else
                 values.push_back(node.kind == ScalarNode::Kind::reduced ? reduced : domain_.whole(nest.count()));
         }

@@ -25,18 +25,23 @@ enum class Access : std::uint8_t {
     contraction, ///< sum over k of in0[.., m, k] in1[.., k, n], for every pair of `terms`
     reduction,   ///< over `axis`
     normalise,   ///< along `axis`: every value by a reduction of its row
+    rearrange,   ///< the same values in another order
     accumulate,  ///< over the for-loop, then a reduction
     graph,
 };
 
-/// What a reduction does before and after the sum.
+/// How a reduction puts two values together.
+enum class Fold : std::uint8_t { sum, largest, smallest };
+/// What a reduction does before and after.
 struct Reduction {
-    bool over_axis = true; ///< else only the loop is summed
+    bool over_axis = true; ///< else only over the loop
     bool of_squares = false;
-    bool root_mean = false; ///< sqrt(sum / count), count with the loop's range
+    bool root_mean = false; ///< sqrt(sum / count + eps), count with the loop's range
     bool to_size = false;   ///< down to `size` columns, not to 1
+    Fold fold = Fold::sum;
+    bool is_rescaled = false; ///< each step times exp(m - the largest m of all steps), where m is the second operand
 };
-enum class Norm : std::uint8_t { none, rms, layer };
+enum class Norm : std::uint8_t { none, rms, layer, center };
 
 /// How an op acts on values of the field.
 struct FieldRule {
@@ -46,6 +51,7 @@ struct FieldRule {
     Reduction reduction{};
     Norm norm = Norm::none;
     int terms = 0; ///< contraction: in[t] in[t + terms], summed over t
+    bool is_transposed = false; ///< contraction: the right operands are [.., n, k]
 };
 
 /// What a rule of any kind may look at: shapes of the operands, attributes, and the sizes that attributes name.
@@ -80,6 +86,7 @@ enum class Offer : std::uint8_t {
     if_used,                ///< by the program that is searched
     if_used_in_full_blocks, ///< the same, but in the blocks of the full space only
     in_full_blocks,         ///< there, and in what a setting of Mirage's adds
+    with_companion,         ///< in the blocks of the full space, if the program uses the op's `companion`
 };
 
 /// One operator. ONE table; a new operator is one row and what the row names.
@@ -100,6 +107,7 @@ struct OpInfo {
     SignRule sign = nullptr; ///< of a function
     Domain domain = Domain::everywhere;
     Offer offer = Offer::always;
+    OpCode companion = OpCode::graph;
     std::span<AttributeName const> attributes{};
     std::string_view needs; ///< in words, for messages: what operands must be like
 };
@@ -116,6 +124,10 @@ template <class D>
     if (front < 0 || front >= shape.rank()) return std::nullopt;
     return static_cast<int>(front);
 }
+/// Dimension i of a rearranged tensor is dimension order[i] of its operand. Nothing if `permutation` is not one of this
+/// rank; without it the last two change places.
+using Permutation = std::array<int, max_rank>;
+[[nodiscard]] std::optional<Permutation> permutation_of(Attributes const& attributes, int rank);
 [[nodiscard]] constexpr bool is_pointwise(OpInfo const& op) { return op.field.access == Access::pointwise; }
 /// A function of single values that a special unit computes: exp, sqrt and those without laws.
 [[nodiscard]] constexpr bool is_function(OpInfo const& op) {
@@ -124,5 +136,16 @@ template <class D>
     return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::sqrt || scalar == Scalar::function);
 }
 [[nodiscard]] constexpr bool is_accumulator(OpInfo const& op) { return op.field.access == Access::accumulate; }
+/// Whether it takes an exponential of something.
+[[nodiscard]] constexpr bool has_exponential(OpInfo const& op) {
+    return (is_pointwise(op) && op.field.scalar == field::Scalar::exp) || op.field.reduction.is_rescaled;
+}
+/// Whether it compares values.
+[[nodiscard]] constexpr bool has_order(OpInfo const& op) {
+    using field::Scalar;
+    auto const& rule = op.field;
+    return (is_pointwise(op) && (rule.scalar == Scalar::larger || rule.scalar == Scalar::smaller)) ||
+           rule.reduction.fold != Fold::sum || rule.reduction.is_rescaled;
+}
 
 } // namespace espalier::program

@@ -15,6 +15,7 @@ inline constexpr std::array<std::string_view, 3> level_names{"kernel", "block", 
 enum class OpCode : std::uint8_t {
     matmul,
     concat_matmul, ///< (a, b, c, d): [a b] [c; d] = a c + b d
+    matmul_nt,     ///< a b^T: both are summed along their last dimension
     exp,
     square,
     sqrt,
@@ -23,20 +24,36 @@ enum class OpCode : std::uint8_t {
     relu,
     clamp,
     tanh,
+    sigmoid,
+    log,
+    abs,
+    reciprocal,
+    scale, ///< x by / over
+    shift, ///< x + by
     add,
     sub,
     mul,
     div,
     pow,
+    maximum, ///< of two tensors
+    minimum,
     sum,        ///< over `axis`, which stays with size 1
     sum_to,     ///< over `axis` down to `size`: out[j] = sum over i of in[i * size + j]
-    rms,        ///< root of the mean square over `axis`
+    max,        ///< over `axis`
+    min,
+    rms,        ///< root of the mean square (plus `eps`) over `axis`
     rms_norm,   ///< x / rms(x) along `axis`
     layer_norm, ///< (x - mean) / deviation along `axis`
+    center,     ///< x - mean along `axis`
+    transpose,  ///< dimensions in the order of `permutation`
     accumulate, ///< the sum over the for-loop; the others also reduce along `axis`
     accumulate_sum,
     accumulate_sum_to,
     accumulate_rms,
+    accumulate_max,
+    accumulate_min,
+    accumulate_rescaled,     ///< (x, m): the sum over steps of x exp(m - the largest m of all steps)
+    accumulate_rescaled_sum, ///< the same, also along `axis`
     graph, ///< defined by a graph of the next level; the last one
 };
 inline constexpr int op_count = static_cast<int>(OpCode::graph) + 1;
@@ -49,6 +66,7 @@ struct OpName {
 inline constexpr std::array<OpName, op_count> op_words{{
     {OpCode::matmul, "matmul"},
     {OpCode::concat_matmul, "concat_matmul"},
+    {OpCode::matmul_nt, "matmul_nt"},
     {OpCode::exp, "exp"},
     {OpCode::square, "square"},
     {OpCode::sqrt, "sqrt"},
@@ -57,20 +75,36 @@ inline constexpr std::array<OpName, op_count> op_words{{
     {OpCode::relu, "relu"},
     {OpCode::clamp, "clamp"},
     {OpCode::tanh, "tanh"},
+    {OpCode::sigmoid, "sigmoid"},
+    {OpCode::log, "log"},
+    {OpCode::abs, "abs"},
+    {OpCode::reciprocal, "reciprocal"},
+    {OpCode::scale, "scale"},
+    {OpCode::shift, "shift"},
     {OpCode::add, "add"},
     {OpCode::sub, "sub"},
     {OpCode::mul, "mul"},
     {OpCode::div, "div"},
     {OpCode::pow, "pow"},
+    {OpCode::maximum, "maximum"},
+    {OpCode::minimum, "minimum"},
     {OpCode::sum, "sum"},
     {OpCode::sum_to, "sum_to"},
+    {OpCode::max, "max"},
+    {OpCode::min, "min"},
     {OpCode::rms, "rms"},
     {OpCode::rms_norm, "rms_norm"},
     {OpCode::layer_norm, "layer_norm"},
+    {OpCode::center, "center"},
+    {OpCode::transpose, "transpose"},
     {OpCode::accumulate, "accumulate"},
     {OpCode::accumulate_sum, "accumulate_sum"},
     {OpCode::accumulate_sum_to, "accumulate_sum_to"},
     {OpCode::accumulate_rms, "accumulate_rms"},
+    {OpCode::accumulate_max, "accumulate_max"},
+    {OpCode::accumulate_min, "accumulate_min"},
+    {OpCode::accumulate_rescaled, "accumulate_rescaled"},
+    {OpCode::accumulate_rescaled_sum, "accumulate_rescaled_sum"},
     {OpCode::graph, "graph"},
 }};
 [[nodiscard]] constexpr std::string_view name(OpCode code) { return op_words[static_cast<std::size_t>(code)].name; }

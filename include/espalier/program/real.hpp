@@ -44,6 +44,19 @@ inline constexpr double no_bound = std::numeric_limits<double>::infinity();
     auto const value = std::exp(a.value);
     return rounded(value, value * (2 * a.error + rounding_unit));
 }
+[[nodiscard]] inline Real logarithm(Real a) {
+    if (a.error > 0 && std::abs(a.value) <= 2 * a.error) return {0, no_bound};
+    return rounded(std::log(a.value), a.error / (std::abs(a.value) - a.error) + rounding_unit);
+}
+/// What is not a number stays so.
+[[nodiscard]] inline Real larger(Real a, Real b) {
+    auto const error = std::max(a.error, b.error);
+    return {std::isnan(a.value) || a.value > b.value ? a.value : b.value, error};
+}
+[[nodiscard]] inline Real smaller(Real a, Real b) {
+    auto const error = std::max(a.error, b.error);
+    return {std::isnan(a.value) || a.value < b.value ? a.value : b.value, error};
+}
 [[nodiscard]] inline Real power(Real a, Real b) {
     if (a.error > 0 && std::abs(a.value) <= 2 * a.error) return {0, no_bound};
     if (a.value <= 0 && b.error > 0) return {0, no_bound};

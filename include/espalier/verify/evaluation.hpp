@@ -29,6 +29,8 @@ struct Evaluation {
 
 /// Whether an exponential occurs at any level.
 [[nodiscard]] bool has_exponential(program::Graph const& graph);
+/// Whether values are compared anywhere: a maximum or a minimum.
+[[nodiscard]] bool has_order(program::Graph const& graph);
 /// Whether a square root occurs at any level, by itself or in a norm.
 [[nodiscard]] bool has_root(program::Graph const& graph);
 [[nodiscard]] bool has_exponents(program::Graph const& graph, Draw const& draw);

@@ -18,6 +18,14 @@ std::string heading(ResultColumn const& column) {
     return escaped(column.unit.empty() ? text : fmt::format("{} {}", text, column.unit));
 }
 
+/// What is under a key, or under `a.b`; nothing if it is not there.
+Json const* value_at(Json const& object, std::string const& key) {
+    auto const dot = key.find('.');
+    auto const found = object.find(key.substr(0, dot));
+    if (found == object.end()) return nullptr;
+    return dot == std::string::npos ? &*found : value_at(*found, key.substr(dot + 1));
+}
+
 /// Texts of several lines are shown with the drawings; of what has parts only what is as short as a matrix is shown.
 bool fits_a_cell(Json const& value) {
     constexpr std::size_t matrix = 60;
@@ -33,13 +41,19 @@ std::vector<ResultColumn> columns_of(Contents const& contents) {
         for (auto const& [key, value] : first.items()) columns.push_back({key, key, ""});
     else
         columns = contents.columns;
-    std::erase_if(columns, [&](auto const& one) { return !first.contains(one.key) || !fits_a_cell(first[one.key]); });
+    std::erase_if(columns, [&](auto const& one) {
+        auto const* const value = value_at(first, one.key);
+        return value == nullptr || !fits_a_cell(*value);
+    });
     return columns;
 }
 
 std::vector<Cell> cells_of(Json const& object, std::vector<ResultColumn> const& columns) {
     std::vector<Cell> cells;
-    for (auto const& one : columns) cells.push_back(object.contains(one.key) ? cell_of(object[one.key]) : Cell{});
+    for (auto const& one : columns) {
+        auto const* const value = value_at(object, one.key);
+        cells.push_back(value != nullptr ? cell_of(*value) : Cell{});
+    }
     return cells;
 }
 
@@ -50,13 +64,17 @@ std::string input_row(Json const& input, std::vector<ResultColumn> const& column
     return "<tfoot>" + table_row(cells) + "</tfoot>\n";
 }
 
+std::string caption_of(Contents const& contents) {
+    if (!contents.list_note.empty()) return escaped(contents.list_note);
+    auto const shown = contents.results.size(), all = contents.summary.record.results.size();
+    return shown < all ? fmt::format("The best {} of {} results", shown, base::grouped(all))
+                       : fmt::format("All {} result{}, the best first", base::grouped(all), all == 1 ? "" : "s");
+}
+
 std::string results_table(Contents const& contents) {
     auto const& results = contents.results;
     auto const columns = columns_of(contents);
-    auto const all = contents.summary.record.results.size();
-    auto const caption = results.size() < all
-                             ? fmt::format("The best {} of {} results", results.size(), base::grouped(all))
-                             : fmt::format("All {} result{}, the best first", base::grouped(all), all == 1 ? "" : "s");
+    auto const caption = caption_of(contents);
     auto const is_long = results.size() > 12;
     auto out = fmt::format(
         "<div class=\"wide{}\"{}>\n<table class=\"sortable\" id=\"results-table\">\n<caption>{}</caption>"
@@ -97,6 +115,7 @@ std::string lines_html(std::string_view text) {
 std::string why_empty(Contents const& contents) {
     if (contents.summary.record.info.is_counting)
         return "The problem counts the nodes of a tree; there are no results to list.";
+    if (!contents.list_note.empty()) return escaped(contents.list_note);
     if (!contents.summary.record.results.empty()) return "The results cannot be listed by this version.";
     auto const status = status_word(contents.summary);
     if (status == "complete") return "Nothing was found; the funnel shows where the search ended.";

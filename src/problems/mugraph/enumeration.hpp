@@ -38,7 +38,9 @@ private:
     template <class Attempt>
     void examine(Attempt&& attempt);
     void reject(Reject reason, std::uint64_t n = 1) { rejected_[static_cast<std::size_t>(reason)] += n; }
-    [[nodiscard]] int graph_kernels_left(Node const& node) const { return setup_->space.graph_kernels - node.begins; }
+    [[nodiscard]] int graph_kernels_left(Node const& node) const {
+        return setup_->space.stages[node.stage].graph_kernels - node.begins;
+    }
     [[nodiscard]] SelfProducts self_products() const {
         return setup_->space.has_self_products ? SelfProducts::kept : SelfProducts::left_out;
     }

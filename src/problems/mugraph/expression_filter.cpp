@@ -35,6 +35,8 @@ std::vector<program::ExprId> targets_of(Target const& target, expr::Expressions&
 ExpressionFilter::ExpressionFilter(Setup const& setup, search::Notes& notes)
     : setup_(&setup), notes_(&notes), targets_(targets_of(setup.target, expressions_)) {
     if (is_on()) expressions_.set_targets(targets_);
+    using enum expr::Expressions::Exponentials;
+    expressions_.set_exponentials(setup.space.has_unsafe_exponentials ? any : shifted);
 }
 
 smt::Referee& ExpressionFilter::referee() {

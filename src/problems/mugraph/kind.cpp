@@ -1,7 +1,7 @@
 #include "espalier/problems/mugraph/kind.hpp"
 
+#include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
-#include "espalier/problems/mugraph/report.hpp"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,8 @@ std::vector<Format> program_formats() {
             {"dot", "for Graphviz"},
             {"svg", "a drawing"},
             {"json", "for scripts"},
-            {"yaml", "for people and scripts"}};
+            {"yaml", "for people and scripts"},
+            {"explain", "what it costs, kernel by kernel and part by part"}};
 }
 
 class Stored final : public StoredResults {
@@ -46,12 +47,18 @@ public:
                 {"found_s", "found", "s"},
                 {"scope", "scope"},
                 {"sampled_elements", "sampled elements"},
-                {"form", "form"}};
+                {"form", "form"},
+                {"schedules", "schedules"}};
     }
     [[nodiscard]] base::Json results(std::size_t top) const override { return results_json(own(), ranked(), top); }
+    [[nodiscard]] Listing listed(std::size_t top) const override { return mugraph::listed(own(), ranked(), top); }
     [[nodiscard]] base::Json input() const override { return input_json(own()); }
+    [[nodiscard]] base::Json more() const override { return {{"forms", forms_json(ranked())}}; }
     [[nodiscard]] std::string results_text(std::size_t top) const override {
         return mugraph::results_text(own(), ranked(), top);
+    }
+    [[nodiscard]] std::string all_results_text(std::size_t top) const override {
+        return mugraph::all_results_text(own(), ranked(), top);
     }
     [[nodiscard]] std::string title(base::Json const& result) const override {
         auto const kernels = result.at("kernels").get<int>();
@@ -60,7 +67,8 @@ public:
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
     [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
-        return program_in(ranked()[id - 1], format);
+        auto const record = ranked()[id - 1];
+        return format == "explain" ? explained(own(), record) : program_in(record, format);
     }
     void check_keys() const override { mugraph::check_keys(run().results); }
     void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const override {

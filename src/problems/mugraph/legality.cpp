@@ -41,10 +41,10 @@ int most_operands(Space const& space) {
 } // namespace
 
 int Legality::ops_left(KernelState const& state) const {
-    return setup_->space.kernel_op_limit(state.tensors.inputs) - state.ops;
+    return setup_->space.kernel_op_limit(state.limits, state.tensors.inputs) - state.ops;
 }
 int Legality::ops_left(BlockState const& state) const {
-    return setup_->space.block_op_limit(state.block->begin.count) - state.ops;
+    return setup_->space.block_op_limit(state.limits, state.block->begin.count) - state.ops;
 }
 
 bool Legality::is_output(program::SymbolicShape const& shape) const {
@@ -101,8 +101,7 @@ std::optional<Reject> Legality::why_no_block_op(BlockState const& state, Step co
     auto const left = ops_left(state) - 1;
     if (left == 0 && has_unfinished) return Reject::last_op;
     auto const useful = left - (needs_accumulator ? 1 : 0);
-    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > setup_->space.max_outputs)
-        return Reject::unconsumed;
+    if (after.unconsumed() + made - reduction_of(*block.ops) * useful > state.max_outputs) return Reject::unconsumed;
     return fits_memory(state, first, made) ? std::nullopt : std::optional(Reject::memory);
 }
 
@@ -126,7 +125,7 @@ bool Legality::can_begin(KernelState const& state, Begin const& begin, int graph
 }
 
 bool Legality::is_complete(BlockState const& state) const {
-    if (state.ops == 0 || state.tensors.unconsumed() > setup_->space.max_outputs) return false;
+    if (state.ops == 0 || state.tensors.unconsumed() > state.max_outputs) return false;
     for (int i = 0; i < state.tensors.count; ++i) {
         if (state.tensors.is_consumed(i)) continue;
         auto const side = state.block->values[state.tensors[i]].side;
@@ -160,7 +159,7 @@ bool Legality::can_finish(KernelState const& kernel, BlockState const& state, Jo
     auto const made = state.tensors.unconsumed() + std::popcount(stored);
     auto const left = ops_left(kernel) - 1;
     if (after.count + made > max_tensors) return false;
-    if (!can_use_up(after.unconsumed() + made, left, setup_->space.graph_kernels - block.kernel - 1)) return false;
+    if (!can_use_up(after.unconsumed() + made, left, kernel.limits.graph_kernels - block.kernel - 1)) return false;
     if (left > 0) return true;
     if (!can_be_outputs(after.unconsumed() + made)) return false;
     for (int i = 0; i < state.tensors.count; ++i) {

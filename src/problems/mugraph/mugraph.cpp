@@ -67,6 +67,7 @@ private:
     }
     ExprId mul(ExprId, ExprId) override { return {}; }
     ExprId div(ExprId, ExprId) override { return {}; }
+    ExprId inverse(ExprId) override { return {}; }
     ExprId sum(program::Word const&, ExprId) override { return {}; }
     ExprId call(program::OpCode function, program::Word const&, std::span<ExprId const>) override {
         functions_.push_back(function);
@@ -95,6 +96,15 @@ void drop_useless_ops(Setup& setup) {
     std::erase_if(setup.space.unlooped_block_ops, is_useless);
 }
 
+/// Whether a program keeps to the limits of an earlier stage too.
+bool is_of_earlier_stage(Space const& space, Node const& node) {
+    auto const size = size_of(node);
+    return std::any_of(space.stages.begin(), space.stages.begin() + node.stage, [&](Limits const& limits) {
+        return size.graph_kernels <= limits.graph_kernels && size.kernel_ops <= limits.kernel_ops &&
+               size.block_ops <= limits.block_ops;
+    });
+}
+
 /// The largest float that is not above a cost: a bound may not round up.
 float lower_float(double us) {
     auto const near = static_cast<float>(us);
@@ -113,9 +123,10 @@ struct Mugraph::Shared {
         : hardware(config.hardware),
           setup{Target(config.program), make_space(config), config.prune, seed, &hardware, &answers},
           verifier(setup.target, setup.space, verify, seed) {
-        setup.launch_us = cost::lower_bound_us(0, 1, 0, hardware);
         // a float has 24 bits: the bound of a partial program must not round above the cost of a complete one
-        setup.least_us = 0.999999 * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
+        constexpr double below = 0.999999;
+        setup.launch_us = below * cost::lower_bound_us(0, 1, 0, hardware);
+        setup.least_us = below * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
         check_program(setup);
         drop_useless_ops(setup);
     }
@@ -148,7 +159,9 @@ search::ProblemInfo Mugraph::info() const {
                      {"solver_queries", search::CounterKind::sum},
                      {"solver_us", search::CounterKind::sum},
                      {"refuted on the second shape", search::CounterKind::sum},
-                     {"no_second_shape", search::CounterKind::sum}};
+                     {"no_second_shape", search::CounterKind::sum},
+                     {"stage", search::CounterKind::max}};
+    info.stages = static_cast<int>(shared_->setup.space.stages.size());
     for (auto const& words : reject_words) {
         info.counters.push_back({std::string(words.name), search::CounterKind::sum});
         info.parts.emplace_back(words.name);
@@ -159,6 +172,12 @@ search::ProblemInfo Mugraph::info() const {
 
 std::vector<Node> Mugraph::roots() const { return {Node{}}; }
 
+std::vector<Node> Mugraph::next_stage(int stage, std::vector<search::EmitGroup> const&) const {
+    Node root;
+    root.stage = static_cast<std::uint8_t>(stage + 1);
+    return {root};
+}
+
 Mugraph::Workspace Mugraph::make_workspace(search::Notes& notes) const {
     return Workspace(std::make_unique<Workspace::Impl>(*shared_, notes));
 }
@@ -166,6 +185,7 @@ Mugraph::Workspace Mugraph::make_workspace(search::Notes& notes) const {
 search::Assessment Mugraph::assess(Node const& node, Workspace& workspace) const {
     if (node.is_sized) return search::is_candidate();
     auto& explorer = workspace->explorer;
+    if (node.count == 0) workspace->notes->raise(static_cast<std::size_t>(Count::stage), node.stage);
     explorer.replay(node);
     workspace->outputs = explorer.matched_outputs();
     workspace->current.clear();
@@ -187,6 +207,7 @@ void Mugraph::expand(Node const& node, Workspace& workspace, search::Children<No
     if (packed != workspace->current) (void)assess(parent, workspace);
     auto& explorer = workspace->explorer;
     if (!workspace->outputs) return explorer.expand(parent, children);
+    if (is_of_earlier_stage(shared_->setup.space, parent)) return; // and was found there
     std::optional<std::pair<double, Node>> best;
     for (auto const& schedule : explorer.schedules_of(parent)) {
         workspace->notes->stop().check();

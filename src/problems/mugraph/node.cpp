@@ -52,7 +52,7 @@ Begin get_begin(base::ByteReader& from) {
 
 bool Node::operator==(Node const& other) const {
     return std::ranges::equal(path(), other.path()) && begins == other.begins && is_sized == other.is_sized &&
-           bound_us == other.bound_us && begin == other.begin && sizes == other.sizes;
+           stage == other.stage && bound_us == other.bound_us && begin == other.begin && sizes == other.sizes;
 }
 
 void pack(Node const& node, base::Bytes& out) {
@@ -60,6 +60,7 @@ void pack(Node const& node, base::Bytes& out) {
     to.put(node.count);
     to.put(node.begins);
     to.put(static_cast<std::uint8_t>(node.is_sized));
+    to.put(node.stage);
     to.put(node.bound_us);
     for (auto const& step : node.path()) put(to, step);
     for (int i = 0; i < node.begins; ++i) put(to, node.begin[static_cast<std::size_t>(i)]);
@@ -77,6 +78,7 @@ Node unpack(std::span<std::byte const> bytes) {
     node.count = from.get<std::uint8_t>();
     node.begins = from.get<std::uint8_t>();
     node.is_sized = from.get<std::uint8_t>() != 0;
+    node.stage = from.get<std::uint8_t>();
     node.bound_us = from.get<float>();
     if (node.count > max_steps || node.begins > max_graph_kernels) throw base::SystemError("packed data is not a node");
     for (int i = 0; i < node.count; ++i) node.steps[static_cast<std::size_t>(i)] = get_step(from);

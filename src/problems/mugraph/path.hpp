@@ -2,6 +2,7 @@
 
 #include "espalier/base/hash.hpp"
 #include "espalier/problems/mugraph/node.hpp"
+#include "espalier/problems/mugraph/space.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -49,6 +50,17 @@ namespace espalier::problems::mugraph {
     int out = 0;
     for (auto const& step : node.path())
         out += step.kind == Step::Kind::kernel_op || step.kind == Step::Kind::begin ? 1 : 0;
+    return out;
+}
+
+/// The smallest limits that a program keeps to, where inputs do not count.
+[[nodiscard]] inline Limits size_of(Node const& node) {
+    Limits out{.graph_kernels = node.begins, .kernel_ops = launches(node), .block_ops = 0};
+    int block_ops = 0;
+    for (auto const& step : node.path()) {
+        block_ops = step.kind == Step::Kind::block_op ? block_ops + 1 : 0;
+        out.block_ops = out.block_ops > block_ops ? out.block_ops : block_ops;
+    }
     return out;
 }
 

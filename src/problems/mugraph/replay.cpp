@@ -68,6 +68,7 @@ void Replay::start(Node const& node) {
     block_ = {};
     kernel_ = {};
     kernel_.context = &parts_.contexts.of(node);
+    kernel_.limits = setup_->space.stages[node.stage];
     for (auto const id : kernel_.context->inputs) kernel_.tensors.add(id);
     kernel_.tensors.inputs = kernel_.tensors.count;
 }
@@ -159,9 +160,19 @@ expr::Pattern Replay::splits_with(Begin const& begin, int kernel) const {
     return out;
 }
 
+/// Of a graph-defined kernel that comes next: after the last one there are only outputs of the program.
+int Replay::max_outputs_of_next() const {
+    auto const& space = setup_->space;
+    auto const is_last = space.kernel_op_limit(kernel_.limits, kernel_.tensors.inputs) - kernel_.ops == 1;
+    if (!is_last || space.grids != GridRule::divisors) return space.max_outputs;
+    return std::min(space.max_outputs, static_cast<int>(setup_->target.output_shapes.size()));
+}
+
 void Replay::start_block(Block& block) {
     block_ = {};
     block_.block = &block;
+    block_.limits = kernel_.limits;
+    block_.max_outputs = max_outputs_of_next();
     memory_.assign(block.schedules.size(), 0);
     block_.memory = memory_;
     for (int i = 0; i < block.begin.count; ++i) {

@@ -52,6 +52,7 @@ private:
     [[nodiscard]] Block& open(Node const& node, int kernel);
     [[nodiscard]] std::unique_ptr<Block> make_block(Node const& node, int kernel);
     [[nodiscard]] expr::Pattern splits_with(Begin const& begin, int kernel) const;
+    [[nodiscard]] int max_outputs_of_next() const;
     void start_block(Block& block);
     void add_block_ops(Node const& node, int from, int to);
 

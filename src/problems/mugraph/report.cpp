@@ -1,9 +1,11 @@
 #include "espalier/problems/mugraph/report.hpp"
 
 #include "reject.hpp"
+#include "stored_record.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
+#include "espalier/cost/explain.hpp"
 #include "espalier/cost/roofline.hpp"
 #include "espalier/program/draw.hpp"
 #include "espalier/program/json.hpp"
@@ -16,7 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <set>
 
 namespace espalier::problems::mugraph {
@@ -24,25 +26,6 @@ namespace {
 
 using base::Json;
 using program::Graph;
-
-Json details_of(search::ResultRecord const& record) {
-    auto const* text = reinterpret_cast<char const*>(record.payload.data());
-    auto const details = Json::parse(text, text + record.payload.size(), nullptr, false);
-    if (details.is_discarded()) throw base::InputError("result {:016x} has damaged details: search again", record.key);
-    return details;
-}
-
-Graph graph_of(search::ResultRecord const& record) {
-    return program::parse_text(record.text, fmt::format("result {:016x}", record.key));
-}
-
-std::string_view verified_word(search::ResultRecord const& record) { return search::name(record.verification); }
-
-std::string bound_text(search::ResultRecord const& record) {
-    if (record.verification == search::Verification::proved) return "0";
-    if (record.error_bound >= 1) return "none";
-    return fmt::format("2^{:.0f}", std::floor(std::log2(record.error_bound)) + 1);
-}
 
 std::uint64_t counter(search::ProblemInfo const& info, search::Counts const& counts, std::string_view name) {
     for (std::size_t i = 0; i < info.counters.size(); ++i)
@@ -52,7 +35,7 @@ std::uint64_t counter(search::ProblemInfo const& info, search::Counts const& cou
 
 std::size_t form_count(Records const& records) {
     std::set<std::uint64_t> forms;
-    for (auto const& record : records) forms.insert(details_of(record).value("form", std::uint64_t{0}));
+    for (auto const& record : records) forms.insert(form_of(record));
     return forms.size();
 }
 
@@ -107,25 +90,31 @@ Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
 }
 
 Json results_json(MugraphConfig const& config, Records const& list, std::size_t top) {
+    std::vector<std::size_t> places(top == 0 ? list.size() : std::min(top, list.size()));
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return results_json(config, list, places);
+}
+
+Json results_json(MugraphConfig const& config, Records const& list, std::vector<std::size_t> const& places) {
     auto out = Json::array();
     auto const input_us = input_cost(config);
-    for (std::size_t i = 0; i < list.size() && (top == 0 || i < top); ++i) {
+    for (auto const i : places) {
         auto const& record = list[i];
         auto const graph = graph_of(record);
         auto const details = details_of(record);
         out.push_back({{"id", i + 1},
-                       {"key", fmt::format("{:016x}", record.key)},
+                       {"key", key_text(record.key)},
                        {"cost_us", record.cost},
                        {"speedup", input_us / record.cost},
                        {"kernels", program::kernel_count(graph)},
                        {"graph_kernels", program::graph_kernel_count(graph)},
                        {"loop_range", program::largest_loop(graph)},
-                       {"verified", verified_word(record)},
+                       {"verified", search::name(record.verification)},
                        {"error_bound", record.error_bound},
                        {"found_s", record.found_s},
                        {"scope", details.at("scope")},
                        {"sampled_elements", details.at("sampled_elements")},
-                       {"form", fmt::format("{:016x}", details.at("form").get<std::uint64_t>())},
+                       {"form", key_text(details.at("form").get<std::uint64_t>())},
                        {"text", record.text}});
     }
     return out;
@@ -133,31 +122,11 @@ Json results_json(MugraphConfig const& config, Records const& list, std::size_t 
 
 Json input_json(MugraphConfig const& config) {
     auto const graph = program::build(config.program);
-    return {{"key", fmt::format("{:016x}", program::canonical_key(graph))},
+    return {{"key", key_text(program::canonical_key(graph))},
             {"cost_us", input_cost(config)},
             {"kernels", program::kernel_count(graph)},
             {"hardware", config.hardware.name},
             {"text", program::to_text(graph)}};
-}
-
-std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
-    if (list.empty()) return {};
-    auto const input_us = input_cost(config);
-    auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us", "speed-up",
-                           "kernels", "loop", "verified", "error bound", "found s", "key");
-    auto const shown = top == 0 ? list.size() : std::min(top, list.size());
-    for (std::size_t i = 0; i < shown; ++i) {
-        auto const graph = graph_of(list[i]);
-        out +=
-            fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6} {:>9} {:>12} {:>9.2f}  {:016x}\n", i + 1, list[i].cost,
-                        input_us / list[i].cost, program::kernel_count(graph), program::largest_loop(graph),
-                        verified_word(list[i]), bound_text(list[i]), list[i].found_s, list[i].key);
-    }
-    out += fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8}\n", "input", input_us, 1.0,
-                       program::kernel_count(program::build(config.program)));
-    if (shown < list.size())
-        out += fmt::format("{:>6} {} more (--top {} shows all)\n", "", list.size() - shown, list.size());
-    return out + fmt::format("costs are estimates for {}, not measurements\n", config.hardware.name);
 }
 
 search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts, Records const& records) {
@@ -191,6 +160,19 @@ std::string program_in(search::ResultRecord const& record, std::string const& fo
     if (format == "json") return program::to_json(graph).dump(2) + "\n";
     if (format == "yaml") return program::to_yaml(graph);
     throw base::InputError("--format {}: there is no such format: use text, dot, svg, json or yaml", format);
+}
+
+std::string explained(MugraphConfig const& config, search::ResultRecord const& record) {
+    auto const graph = graph_of(record);
+    auto const input = program::build(config.program);
+    auto const now_us = cost::estimate(graph, config.hardware).us;
+    auto text = fmt::format("result {:016x}: {:.3f} us on {}, {:.2f} times as fast as the input; an estimate, not a "
+                            "measurement\n\n",
+                            record.key, record.cost, config.hardware.name, input_cost(config) / record.cost) +
+                cost::explain(graph, config.hardware);
+    if (std::abs(now_us - record.cost) > 1e-9 * record.cost)
+        text += fmt::format("the run was made with another version of the model, which said {:.3f} us\n", record.cost);
+    return text + "\nthe input\n\n" + cost::explain(input, config.hardware);
 }
 
 void check_keys(Records const& records) {

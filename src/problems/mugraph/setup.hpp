@@ -30,6 +30,7 @@ enum class Count : std::uint8_t {
     solver_us,
     forms_tried,
     no_second_shape,
+    stage, ///< the one that the search has come to
     first_reject,
 };
 

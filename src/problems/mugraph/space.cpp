@@ -10,6 +10,8 @@
 namespace espalier::problems::mugraph {
 namespace {
 
+constexpr int one_kernel_block_ops = 8; ///< of programs that are one kernel
+
 using program::Access;
 using program::AttributeName;
 using program::Attributes;
@@ -22,10 +24,12 @@ using program::Word;
 struct Traits {
     bool has_exp = false;
     std::set<OpCode> ops;
-    std::vector<std::int64_t> axes; ///< of norms and reductions; from the back, other than -1
-    std::vector<SearchOp> library;  ///< norms and reductions, with the axis from the back
-    std::vector<SearchOp> bounded;  ///< pointwise ops with the bounds that they have
-    std::vector<SearchOp> sums_to;  ///< with the axis from the back
+    std::vector<std::int64_t> axes;   ///< of norms and reductions; from the back, other than -1
+    std::vector<SearchOp> library;    ///< norms and reductions, with the axis from the back
+    std::vector<SearchOp> bounded;    ///< pointwise ops with the bounds that they have
+    std::vector<SearchOp> sums_to;    ///< with the axis from the back
+    std::vector<SearchOp> rearranged; ///< with the order of dimensions that they have
+    std::vector<double> eps;          ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
     std::size_t symbols = 0;       ///< of its dimensions
@@ -42,11 +46,14 @@ Attributes from_back(Attributes const& attributes, int rank) {
     auto const back = axis < 0 ? axis : axis - rank;
     return back == -1 ? Attributes{} : Attributes::axis(back);
 }
+bool takes_eps(program::OpInfo const& row) { return std::ranges::count(row.attributes, AttributeName::eps) > 0; }
 
 /// Notes what an op is given besides its operands; `shape` is that of its result.
 void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
     if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
+    if (row.field.access == Access::rearrange) add_once(traits.rearranged, {op.code, op.attributes, {}});
+    if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
     auto const axis = op.attributes.whole(AttributeName::axis, -1);
     auto const back = axis < 0 ? axis : axis - rank;
     if (row.field.reduction.to_size)
@@ -144,6 +151,29 @@ std::vector<SearchOp> used(std::vector<SearchOp> ops, Traits const& traits) {
     return ops;
 }
 
+std::vector<SearchOp> with_companions(Access access, Traits const& traits) {
+    auto out = rows(access, Offer::with_companion);
+    std::erase_if(out, [&](SearchOp const& op) { return !traits.ops.contains(op.row().companion); });
+    return out;
+}
+
+/// What adds below a root adds what a norm of the program does.
+void set_eps(std::vector<SearchOp>& ops, Traits const& traits) {
+    std::vector<SearchOp> out;
+    for (auto const& op : ops) {
+        if (!takes_eps(op.row()) || traits.eps.empty()) {
+            add_once(out, op);
+            continue;
+        }
+        for (auto const eps : traits.eps) {
+            auto next = op;
+            if (eps != 0) next.attributes = op.attributes.with(AttributeName::eps, std::vector{eps});
+            add_once(out, next);
+        }
+    }
+    ops = std::move(out);
+}
+
 /// Other bounds than the program's never help.
 std::vector<SearchOp> pointwise_ops(Traits const& traits) {
     auto out = rows(Access::pointwise, Offer::always);
@@ -154,7 +184,9 @@ std::vector<SearchOp> pointwise_ops(Traits const& traits) {
 
 std::vector<SearchOp> kernel_ops(Traits const& traits) {
     auto out = rows(Access::contraction, Offer::always);
+    append(out, used(rows(Access::contraction, Offer::if_used), traits));
     append(out, pointwise_ops(traits));
+    append(out, traits.rearranged);
     return out;
 }
 
@@ -208,7 +240,11 @@ std::vector<SearchOp> along_axes(std::vector<SearchOp> ops, Traits const& traits
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
     auto ops = rows(Access::contraction, Offer::always);
     append(ops, rows(Access::contraction, Offer::in_full_blocks));
+    append(ops, used(rows(Access::contraction, Offer::if_used), traits));
     append(ops, pointwise_ops(traits));
+    append(ops, traits.rearranged);
+    append(ops, with_companions(Access::normalise, traits));
+    append(ops, along_axes(used(rows(Access::reduction, Offer::if_used), traits), traits));
     append(ops, used(rows(Access::pointwise, Offer::if_used_in_full_blocks), traits));
     append(ops, along_axes(used(rows(Access::normalise, Offer::if_used_in_full_blocks), traits), traits));
     append(ops, along_axes(rows(Access::normalise, Offer::always), traits));
@@ -242,6 +278,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     append(space.kernel_ops, traits.library);
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
     append(space.block_ops, along_axes(rows(Access::accumulate, Offer::always), traits));
+    append(space.block_ops, with_companions(Access::accumulate, traits));
     append(space.unlooped_block_ops, along_axes(rows(Access::reduction, Offer::always), traits));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
@@ -253,7 +290,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     auto const inputs = static_cast<int>(traits.inputs);
     space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
-    space.max_block_ops = space.graph_kernels > 1 ? 5 : inputs > 4 ? inputs + 3 : 7;
+    space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.has_single_blocks = true;
     if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
@@ -297,12 +334,13 @@ void apply(Space& space, SpaceConfig const& config, Traits const& traits) {
     change(space.shared_memory_bytes, config.shared_memory_bytes);
     change(space.threads, config.threads);
     if (config.liveness) space.has_liveness = *config.liveness;
+    if (config.unsafe_softmax) space.has_unsafe_exponentials = *config.unsafe_softmax;
     change_ops(space.kernel_ops, config.kernel_ops, traits);
     change_ops(space.block_ops, config.block_ops, traits);
     change_ops(space.unlooped_block_ops, config.block_ops, traits);
     auto const is_automatic = config.schedules == SpaceConfig::Schedules::automatic;
-    auto const has_many = space.grids == GridRule::divisors && space.graph_kernels > 1;
-    space.keeps_best_schedule = is_automatic ? has_many : config.schedules == SpaceConfig::Schedules::best;
+    auto const is_full = space.grids == GridRule::divisors;
+    space.keeps_best_schedule = is_automatic ? is_full : config.schedules == SpaceConfig::Schedules::best;
 }
 
 void check(Space const& space, SpaceConfig const& config) {
@@ -338,6 +376,18 @@ void check(Traits const& traits) {
                          fmt::format("{} inputs, more than {}: leave some out", traits.inputs, max_tensors - 1));
 }
 
+/// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
+/// stage is searched from the start; those before it cost little beside it.
+std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config) {
+    auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;
+    if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
+    std::vector<Limits> out;
+    for (int ops = 1; ops <= one_kernel_block_ops; ++ops) out.push_back({1, 1, ops});
+    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
+    if (space.graph_kernels > 1) out.push_back(space.widest());
+    return out;
+}
+
 } // namespace
 
 Space make_space(MugraphConfig const& config) {
@@ -347,10 +397,12 @@ Space make_space(MugraphConfig const& config) {
     auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program, traits)
                                                                   : full_space(setting, config, traits);
     apply(space, config.space, traits);
+    for (auto* const ops : {&space.kernel_ops, &space.block_ops, &space.unlooped_block_ops}) set_eps(*ops, traits);
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
     check(traits, space);
+    space.stages = make_stages(space, config.space);
     return space;
 }
 

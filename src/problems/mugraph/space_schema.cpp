@@ -136,6 +136,8 @@ void add_memory_and_ops(Section<Space>& section) {
         .field({"shared_memory", "the most that a block may use; auto in the full space: what the hardware has"},
                &Space::shared_memory_bytes, or_word<std::uint64_t>("auto", 0, size_bytes({1024, 1ull << 40})))
         .field({"liveness", "whether a tile frees its memory after its last reader"}, &Space::liveness, or_auto(flag()))
+        .field({"unsafe_softmax", "whether exp(x) may stand where the program has only exp(x - max(x))"},
+               &Space::unsafe_softmax, or_auto(flag()))
         .field({"kernel_ops", "library kernels that are tried"}, &Space::kernel_ops,
                auto_or_list(op_at(program::Level::kernel)))
         .field({"block_ops", "ops that are tried in graph-defined kernels"}, &Space::block_ops,

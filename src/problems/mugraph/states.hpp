@@ -65,6 +65,7 @@ struct Block {
 /// A partial program, seen at kernel level.
 struct KernelState {
     KernelContext* context = nullptr;
+    Limits limits;
     Tensors tensors;
     int ops = 0;
     std::uint64_t last_key = 0; ///< what is appended comes after it
@@ -75,6 +76,8 @@ struct KernelState {
 /// The block that is being written, if the program ends inside one.
 struct BlockState {
     Block* block = nullptr;
+    Limits limits;
+    int max_outputs = 2;
     Tensors tensors;
     int ops = 0;
     std::uint64_t last_key = 0;

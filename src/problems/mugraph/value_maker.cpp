@@ -151,7 +151,9 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     value.shape = *shape;
     auto const side = program::side_of(row, std::span(sides.data(), operands.size()));
     if (!side) return Reject::loop_side;
+    if (row.field.reduction.is_rescaled && !values[operands[1]].is_maximum) return Reject::shape;
     value.side = *side;
+    value.is_maximum = row.field.reduction.fold == program::Fold::largest;
     value.has_product = row.field.access == program::Access::contraction ||
                         std::ranges::any_of(operands, [&](ValueId id) { return values[id].has_product; });
     auto const has_invariant = std::ranges::count(sides, LoopSide::invariant) > 0;

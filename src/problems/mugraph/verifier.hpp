@@ -32,6 +32,7 @@ struct Evidence {
     verify::Comparison sampled;                             ///< on sampled elements; of a small program on all
     std::optional<verify::Comparison> whole = std::nullopt; ///< of a small program: every element, with a bound
     bool has_roots = false;                                 ///< of which `whole` knows no law
+    bool has_order = false; ///< a maximum, of which a draw says little: it needs a proof
     verify::Proof proof;
     bool holds_in_floats = true;
 };

@@ -52,7 +52,7 @@ ESP_HD inline field::Element pointwise(LoweredStep const& step, JobView const& j
         at[1] += index * step.dims[d].stride[1];
     }
     auto const a = load(job, step.in[0], at[0]);
-    auto const b = step.is_unary ? field::Element{} : load(job, step.in[1], at[1]);
+    auto const b = step.is_unary ? step.constant : load(job, step.in[1], at[1]);
     bool zero_divisor = false;
     auto const out = field::apply(step.scalar, job.model, step.tag, a, b, step.out.has_q != 0, zero_divisor);
     if (zero_divisor) *job.zero_divisor = 1;
@@ -74,15 +74,23 @@ struct ProductSum {
         return F::add(F::reduce(low), F::mul(F::reduce(high), shift));
     }
 };
+/// Which matrix of operand `in` goes with one of the result.
+ESP_HD inline std::int64_t matrix_in(LoweredStep const& step, int in, std::int64_t matrix) {
+    auto const own = step.matrices_in[in];
+    return matrix / step.matrices * own + matrix % own;
+}
 ESP_HD inline field::Element contraction(LoweredStep const& step, JobView const& job, std::int64_t i) {
-    auto const row = i / step.n, column = i % step.n, tile = row / step.m;
+    auto const row = i / step.n % step.m, column = i % step.n, matrix = i / step.n / step.m;
     ProductSum<field::Fp> p;
     ProductSum<field::Fq> q;
     for (int t = 0; t < step.terms; ++t) {
         auto const k = step.k[t];
+        auto const left = (matrix_in(step, t, matrix) * step.m + row) * k;
+        auto const right = matrix_in(step, t + step.terms, matrix) * k * step.n;
         for (std::int64_t j = 0; j < k; ++j) {
-            auto const a = load(job, step.in[t], row * k + j);
-            auto const b = load(job, step.in[t + step.terms], (tile * k + j) * step.n + column);
+            auto const a = load(job, step.in[t], left + j);
+            auto const b = load(job, step.in[t + step.terms],
+                                right + (step.is_transposed ? column * k + j : j * step.n + column));
             p.add(a.p, b.p);
             if (step.out.has_q) q.add(a.q, b.q);
         }
@@ -94,21 +102,34 @@ ESP_HD inline field::Element divided(field::Element a, std::uint64_t count) {
     return {field::Fp::mul(a.p, field::Fp::inverse(field::Fp::reduce(count))),
             field::Fq::mul(a.q, field::Fq::inverse(field::Fq::reduce(count)))};
 }
-ESP_HD inline field::Element reduction(LoweredStep const& step, JobView const& job, std::int64_t i) {
+/// The element that is n-th of those that go into element i of the result.
+ESP_HD inline field::Element reduced_value(LoweredStep const& step, JobView const& job, std::int64_t i, std::int64_t n) {
     auto const inner = i % step.inner, outer = i / step.inner % step.outer, block = i / step.inner / step.outer;
+    auto const row = ((block * step.steps + n / step.repeats) * step.outer + outer) * step.repeats + n % step.repeats;
+    return load(job, step.in[0], row * step.inner + inner);
+}
+ESP_HD inline field::Element extremum(LoweredStep const& step, JobView const& job, std::int64_t i) {
+    auto out = reduced_value(step, job, i, 0);
+    for (std::int64_t n = 1; n < step.steps * step.repeats; ++n) {
+        auto const next = reduced_value(step, job, i, n);
+        if (step.fold == 1 ? is_before(job.model, out, next) : is_before(job.model, next, out)) out = next;
+    }
+    return out;
+}
+ESP_HD inline field::Element reduction(LoweredStep const& step, JobView const& job, std::int64_t i) {
+    if (step.fold != 0) return extremum(step, job, i);
     ProductSum<field::Fp> p;
     ProductSum<field::Fq> q;
-    for (std::int64_t s = 0; s < step.steps; ++s)
-        for (std::int64_t r = 0; r < step.repeats; ++r) {
-            auto const row = ((block * step.steps + s) * step.outer + outer) * step.repeats + r;
-            auto const x = load(job, step.in[0], row * step.inner + inner);
-            p.add(x.p, step.of_squares ? x.p : 1u);
-            q.add(x.q, step.of_squares ? x.q : 1u);
-        }
+    for (std::int64_t n = 0; n < step.steps * step.repeats; ++n) {
+        auto const x = reduced_value(step, job, i, n);
+        p.add(x.p, step.of_squares ? x.p : 1u);
+        q.add(x.q, step.of_squares ? x.q : 1u);
+    }
     field::Element out{p.value(), q.value()};
     if (step.takes_mean) out = divided(out, static_cast<std::uint64_t>(step.steps * step.repeats));
     bool zero_divisor = false;
     if (!step.takes_root) return out;
+    out = {field::Fp::add(out.p, step.constant.p), field::Fq::add(out.q, step.constant.q)};
     return field::apply(field::Scalar::sqrt, job.model, step.tag, out, {}, step.out.has_q != 0, zero_divisor);
 }
 

@@ -1,5 +1,7 @@
 #include "lower.hpp"
 
+#include "../constants.hpp"
+
 #include <algorithm>
 
 namespace espalier::verify::cuda {
@@ -8,7 +10,7 @@ namespace {
 using field::Scalar;
 using program::Access;
 using program::Shape;
-static_assert(max_dims == program::max_rank + 1);
+static_assert(max_dims == program::max_rank + 2);
 
 /// Strides of a right-aligned operand along the batch and the dimensions of a result; 0 where it is read again.
 std::array<std::int64_t, max_dims> strides_in(Shape const& operand, Shape const& out) {
@@ -21,6 +23,12 @@ std::array<std::int64_t, max_dims> strides_in(Shape const& operand, Shape const&
     }
     strides[0] = stride;
     return strides;
+}
+
+std::int64_t matrix_count(Shape const& shape) {
+    std::int64_t count = 1;
+    for (int i = 0; i < shape.rank() - 2; ++i) count *= shape[i];
+    return count;
 }
 
 class Lowering {
@@ -74,7 +82,9 @@ private:
             return lower_contraction(step, row);
         case Access::reduction:
         case Access::accumulate:
-            return lower_reduction(step, row);
+            return row.field.reduction.is_rescaled ? lower_rescaled(step, row) : lower_reduction(step, row);
+        case Access::rearrange:
+            return lower_rearranged(step);
         case Access::normalise:
             return lower_normalise(step, row);
         case Access::graph:
@@ -86,11 +96,13 @@ private:
     struct Pointwise {
         Scalar scalar{};
         std::uint32_t tag = 0;
+        field::Element constant{};
     };
     void push_pointwise(Pointwise const& op, std::vector<Slot> const& in, Slot const& out) {
         auto step = to(out, LoweredStep::Kind::pointwise);
         step.scalar = op.scalar;
         step.tag = op.tag;
+        step.constant = op.constant;
         step.is_unary = in.size() == 1;
         step.rank = 1 + out.shape.rank();
         step.dims[0].size = out.batch;
@@ -105,7 +117,18 @@ private:
     void lower_pointwise(TapeStep const& step, program::OpInfo const& row) {
         std::vector<Slot> in;
         for (auto const id : step.operands) in.push_back(slot(id));
-        push_pointwise({row.field.scalar, step.tag}, in, slot(step.out));
+        auto const constant = has_constant(row) ? constant_of(row, step.attributes) : field::Element{};
+        push_pointwise({row.field.scalar, step.tag, constant}, in, slot(step.out));
+    }
+    /// Nothing is added, in another order.
+    void lower_rearranged(TapeStep const& step) {
+        auto const &in = slot(step.operands[0]), &out = slot(step.out);
+        push_pointwise({Scalar::shift}, {in}, out);
+        auto& dims = lowered_.steps.back().dims;
+        auto const own = strides_in(in.shape, in.shape);
+        auto const order = program::permutation_of(step.attributes, in.shape.rank()).value();
+        for (int i = 0; i < in.shape.rank(); ++i)
+            dims[1 + i].stride[0] = own[static_cast<std::size_t>(1 + order[static_cast<std::size_t>(i)])];
     }
     void lower_contraction(TapeStep const& step, program::OpInfo const& row) {
         auto const& shape = slot(step.out).shape;
@@ -114,6 +137,10 @@ private:
         lowered.m = shape[shape.rank() - 2];
         lowered.n = shape.back();
         for (std::size_t i = 0; i < step.operands.size(); ++i) lowered.in[i] = operand(slot(step.operands[i]));
+        lowered.is_transposed = row.field.is_transposed;
+        lowered.matrices = matrix_count(shape);
+        for (std::size_t i = 0; i < step.operands.size(); ++i)
+            lowered.matrices_in[i] = matrix_count(slot(step.operands[i]).shape);
         for (int t = 0; t < lowered.terms; ++t)
             lowered.k[t] = slot(step.operands[static_cast<std::size_t>(t)]).shape.back();
         lowered_.steps.push_back(lowered);
@@ -128,8 +155,10 @@ private:
         for (int i = axis + 1; i < shape.rank(); ++i) step.inner *= shape[i];
     }
     void lower_reduction(TapeStep const& step, program::OpInfo const& row) {
+        push_reduction(step, row, slot(step.operands[0]));
+    }
+    void push_reduction(TapeStep const& step, program::OpInfo const& row, Slot const& in) {
         auto const& rule = row.field.reduction;
-        auto const& in = slot(step.operands[0]);
         auto lowered = to(slot(step.out), LoweredStep::Kind::reduction);
         lowered.in[0] = operand(in);
         lowered.inner = element_count(in.shape);
@@ -141,19 +170,56 @@ private:
         lowered.of_squares = rule.of_squares;
         lowered.takes_mean = lowered.takes_root = rule.root_mean;
         lowered.tag = row.field.tag;
+        lowered.constant = eps_of(step.attributes);
+        lowered.fold = static_cast<std::int32_t>(rule.fold);
         lowered_.steps.push_back(lowered);
+    }
+    /// The largest m of all steps, M; exp(m - M); x times that; and its sum.
+    void lower_rescaled(TapeStep const& step, program::OpInfo const& row) {
+        auto const &x = slot(step.operands[0]), &m = slot(step.operands[1]);
+        auto few = m;
+        few.batch /= step.loop;
+        auto const largest = scratch(m.shape, few), difference = scratch(m.shape, m);
+        auto fold = to(largest, LoweredStep::Kind::reduction);
+        fold.in[0] = operand(m);
+        fold.inner = element_count(m.shape);
+        fold.steps = step.loop;
+        fold.fold = 1;
+        lowered_.steps.push_back(fold);
+        push_pointwise({Scalar::sub}, {m, largest}, difference);
+        split_batch(lowered_.steps.back(), step.loop);
+        auto without_q = x;
+        without_q.has_q = false;
+        auto const factor = scratch(m.shape, without_q), product = scratch(x.shape, without_q);
+        push_pointwise({Scalar::exp}, {difference}, factor);
+        push_pointwise({Scalar::mul}, {x, factor}, product);
+        push_reduction(step, row, product);
+    }
+    /// Blocks and steps apart; the second operand has no steps.
+    static void split_batch(LoweredStep& step, std::int64_t loop) {
+        for (int i = step.rank; i > 0; --i) step.dims[i] = step.dims[i - 1];
+        ++step.rank;
+        step.dims[0].size = step.dims[1].size / loop;
+        step.dims[0].stride[0] = step.dims[1].stride[0] * loop;
+        step.dims[0].stride[1] = step.dims[1].stride[1];
+        step.dims[1].size = loop;
+        step.dims[1].stride[1] = 0;
     }
 
     /// x / rms(x), or the same of x - mean(x): reductions and pointwise steps.
     void lower_normalise(TapeStep const& step, program::OpInfo const& row) {
         auto in = slot(step.operands[0]);
         auto const axis = *axis_of(step.attributes, in.shape);
-        if (row.field.norm == program::Norm::layer) {
-            auto const centred = scratch(in.shape, in);
+        if (row.field.norm != program::Norm::rms) {
+            auto const is_all = row.field.norm == program::Norm::center;
+            auto const centred = is_all ? slot(step.out) : scratch(in.shape, in);
             push_pointwise({Scalar::sub}, {in, push_mean(in, axis, Mean::of_values, 0)}, centred);
+            if (is_all) return;
             in = centred;
         }
-        push_pointwise({Scalar::div}, {in, push_mean(in, axis, Mean::root_of_squares, row.field.tag)}, slot(step.out));
+        auto const root = push_mean(in, axis, Mean::root_of_squares, row.field.tag);
+        lowered_.steps.back().constant = eps_of(step.attributes);
+        push_pointwise({Scalar::div}, {in, root}, slot(step.out));
     }
     enum class Mean { of_values, root_of_squares };
     Slot push_mean(Slot const& in, int axis, Mean mean, std::uint32_t tag) {

@@ -13,6 +13,28 @@ std::vector<MugraphConfig> experiments() {
     return {mirage("rmsnorm_linear", {2, 512, 512}), few, two_kernels(SpaceConfig::Schedules::all)};
 }
 
+/// Machines on which other parts of the cost decide: rates, latency, launches of times that no float has.
+std::vector<config::HardwareConfig> machines() {
+    auto slow = *config::find_hardware("a100"), odd = slow;
+    slow.latency = std::chrono::microseconds(7);
+    slow.l2_bandwidth = slow.memory_bandwidth / 4;
+    odd.launch = std::chrono::nanoseconds(1237);
+    odd.latency = std::chrono::nanoseconds(331);
+    odd.memory_bandwidth = 999'999'937;
+    odd.matmul_units = 3;
+    odd.sector = 24;
+    return {*config::find_hardware("a100"), *config::find_hardware("cpu"), slow, odd};
+}
+std::vector<MugraphConfig> experiments_on_all_machines() {
+    std::vector<MugraphConfig> out;
+    for (auto const& hardware : machines())
+        for (auto experiment : experiments()) {
+            experiment.hardware = hardware;
+            out.push_back(experiment);
+        }
+    return out;
+}
+
 /// Every program below a node with the bounds of all its prefixes.
 template <class See>
 class Prefixes {
@@ -45,7 +67,7 @@ private:
 };
 
 TEST(Bound, of_every_prefix_is_at_most_the_cost) {
-    for (auto const& config : experiments()) {
+    for (auto const& config : experiments_on_all_machines()) {
         CheapestMugraph const problem(config, {}, 1);
         std::size_t programs = 0;
         Prefixes(problem, [&](double cost, std::vector<double> const& bounds) {
@@ -58,7 +80,7 @@ TEST(Bound, of_every_prefix_is_at_most_the_cost) {
 }
 
 TEST(Bound, the_answer_of_branch_and_bound_is_exactly_the_cheapest_programs) {
-    for (auto const& config : experiments()) {
+    for (auto const& config : experiments_on_all_machines()) {
         auto const all = search(config);
         auto const best = toys::search_all(CheapestMugraph(config, {}, 1), {.threads = 2});
         std::set<std::uint64_t> cheapest, found;

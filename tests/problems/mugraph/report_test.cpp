@@ -1,5 +1,5 @@
 #include "espalier/problems/mugraph/kind.hpp"
-#include "espalier/problems/mugraph/report.hpp"
+#include "espalier/problems/mugraph/listing.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/cost/roofline.hpp"

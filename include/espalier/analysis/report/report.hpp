@@ -23,7 +23,7 @@ struct Cost {
 
 /// A key of a result, as a column.
 struct ResultColumn {
-    std::string key;
+    std::string key; ///< `a.b`: what `b` is in the object `a`
     std::string title;
     std::string unit;
 };
@@ -31,9 +31,10 @@ struct ResultColumn {
 /// All that a page shows. Null or empty parts are left out, and the page says why.
 struct Contents {
     RunSummary const& summary;
-    base::Json run;     ///< analysis::summary_json with the problem's own numbers
-    base::Json results; ///< the best results, an array of flat objects, the best first
-    base::Json input;   ///< what they are compared with, a flat object with the same keys, or null
+    base::Json run;        ///< analysis::summary_json with the problem's own numbers
+    base::Json results;    ///< the best results, an array of objects, the best first
+    std::string list_note; ///< which ones these are; empty: simply the best
+    base::Json input;      ///< what they are compared with, an object with the same keys, or null
     std::vector<Drawing> drawings;
     Cost cost;
     std::string known;                 ///< of all results, in words

@@ -23,7 +23,7 @@ struct StoredRun {
 
 /// A key of the objects that results_json() gives, as a column of a table.
 struct Column {
-    std::string key;
+    std::string key; ///< `a.b`: what `b` is in the object `a`
     std::string title;
     std::string unit = {}; ///< empty: none
 };
@@ -35,6 +35,12 @@ struct CostInfo {
     double noise = 0;                 ///< of measured ones, relative; 0: not known
     std::string about;                ///< a sentence: for which machine, by which model
     std::optional<double> input = {}; ///< of what the results are compared with
+};
+
+/// The results that a list for people has.
+struct Listing {
+    base::Json rows;  ///< objects of results(), which may have more keys; null: the kind has no results
+    std::string note; ///< a sentence: which ones they are, and which were left out; empty: simply the best
 };
 
 /// A form in which a result, or the whole run, is available.
@@ -105,12 +111,16 @@ public:
     [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
     /// One flat object per result, the best first; `top` 0: all.
     [[nodiscard]] virtual base::Json results(std::size_t top) const;
+    /// What a page lists of results(): those that are worth a row.
+    [[nodiscard]] virtual Listing listed(std::size_t top) const { return {results(top), {}}; }
     /// What the results are compared with, in the same terms; null: nothing.
     [[nodiscard]] virtual base::Json input() const { return nullptr; }
     /// What else `show --json` gives, beside `results` and `input`.
     [[nodiscard]] virtual base::Json more() const { return base::Json::object(); }
     /// A table of the best for people, with whatever belongs to it.
     [[nodiscard]] virtual std::string results_text(std::size_t top) const;
+    /// The same with every result, where that one leaves some out; `top` 0: all.
+    [[nodiscard]] virtual std::string all_results_text(std::size_t top) const { return results_text(top); }
     /// `1: 47.50 us, 1 kernel`, from an object of results().
     [[nodiscard]] virtual std::string title(base::Json const& result) const;
 

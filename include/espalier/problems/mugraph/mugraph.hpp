@@ -48,6 +48,8 @@ public:
 
     [[nodiscard]] search::ProblemInfo info() const;
     [[nodiscard]] std::vector<Node> roots() const;
+    /// Larger programs, stage by stage.
+    [[nodiscard]] std::vector<Node> next_stage(int stage, std::vector<search::EmitGroup> const& groups) const;
     [[nodiscard]] Workspace make_workspace(search::Notes& notes) const;
     [[nodiscard]] search::Assessment assess(Node const& node, Workspace& workspace) const;
     void expand(Node const& node, Workspace& workspace, search::Children<Node>& children) const;

@@ -38,6 +38,8 @@ struct SpaceConfig {
     std::vector<program::OpCode> block_ops;
     Schedules schedules = Schedules::automatic; ///< of a form: all, or the cheapest; full with 2 graph kernels: best
 
+    std::optional<bool> unsafe_softmax; ///< also exp(x) where the program has exp(x - max(x)) only; no
+
     bool operator==(SpaceConfig const&) const = default;
 };
 

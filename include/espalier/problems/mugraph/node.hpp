@@ -73,7 +73,8 @@ struct Node {
     std::uint8_t count = 0;
     std::uint8_t begins = 0;
     bool is_sized = false;
-    float bound_us = 0; ///< no program below costs less
+    std::uint8_t stage = 0; ///< of the search, whose limits it keeps to
+    float bound_us = 0;     ///< no program below costs less
     std::array<Step, max_steps> steps{};
     std::array<Begin, max_graph_kernels> begin{};
     std::array<KernelSizes, max_graph_kernels> sizes{};

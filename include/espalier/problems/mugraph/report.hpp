@@ -21,12 +21,13 @@ using Records = std::vector<search::ResultRecord>;
 /// speedup, kernels, graph_kernels, loop_range, verified, error_bound, found_s, scope, sampled_elements, text}`. `top`
 /// 0: all.
 [[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list, std::size_t top);
+/// Of those at the given places of the list.
+[[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list,
+                                      std::vector<std::size_t> const& places);
 /// Of the program that was searched: estimated, in us.
 [[nodiscard]] double input_cost(MugraphConfig const& config);
 /// The program itself, in the same terms.
 [[nodiscard]] base::Json input_json(MugraphConfig const& config);
-/// A table of the cheapest, and the input program below it.
-[[nodiscard]] std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top);
 /// states -> rejected by reason -> candidates -> verified -> proved.
 [[nodiscard]] search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts,
                                     Records const& records);
@@ -37,6 +38,8 @@ using Records = std::vector<search::ResultRecord>;
 void check_keys(Records const& records);
 /// text, dot, svg, json or yaml. Throws InputError for another format.
 [[nodiscard]] std::string program_in(search::ResultRecord const& record, std::string const& format);
+/// The parts of its cost, and those of the input. Sums are those of the model as it is now.
+[[nodiscard]] std::string explained(MugraphConfig const& config, search::ResultRecord const& record);
 
 /// What checking one stored program again says.
 struct Checked {

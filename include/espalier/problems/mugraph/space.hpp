@@ -45,6 +45,14 @@ enum class GridRule : std::uint8_t {
     divisors,         ///< every divisor of what an axis splits
 };
 
+/// How large programs of one stage of the search may be. The same meaning as in the space as a whole.
+struct Limits {
+    int graph_kernels = 1;
+    int kernel_ops = 1;
+    int block_ops = 1;
+    bool operator==(Limits const&) const = default;
+};
+
 /// A space of programs, in full: what the search may use, and its limits.
 struct Space {
     std::vector<SearchOp> kernel_ops;
@@ -69,18 +77,21 @@ struct Space {
     std::int64_t max_blocks = 4096;
     std::int64_t shared_memory_bytes = 96 << 10;
     std::int64_t threads = 128;
-    bool has_liveness = true;         ///< of tiles in shared memory; else they are summed as Mirage does
-    bool needs_accumulators = false;  ///< also without a loop, where they change nothing
-    bool has_self_products = false;   ///< mul(x, x) beside square(x)
-    bool has_epilogues = false;       ///< products in the loop may be followed by tiles that it does not split
-    bool has_read_outputs = false;    ///< outputs of the program may be read by its further ops
-    bool keeps_best_schedule = false; ///< of a form and class only
+    bool has_liveness = true;             ///< of tiles in shared memory; else they are summed as Mirage does
+    bool needs_accumulators = false;      ///< also without a loop, where they change nothing
+    bool has_self_products = false;       ///< mul(x, x) beside square(x)
+    bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
+    bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
+    bool keeps_best_schedule = false;     ///< of a form and class only
+    bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
+    std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
-    [[nodiscard]] int block_op_limit(int inputs) const {
-        return counts_inputs ? max_block_ops - inputs : max_block_ops;
+    [[nodiscard]] Limits widest() const { return {graph_kernels, max_kernel_ops, max_block_ops}; }
+    [[nodiscard]] int block_op_limit(Limits const& limits, int inputs) const {
+        return counts_inputs ? limits.block_ops - inputs : limits.block_ops;
     }
-    [[nodiscard]] int kernel_op_limit(int inputs) const {
-        return counts_inputs ? max_kernel_ops - inputs : max_kernel_ops;
+    [[nodiscard]] int kernel_op_limit(Limits const& limits, int inputs) const {
+        return counts_inputs ? limits.kernel_ops - inputs : limits.kernel_ops;
     }
 };
 /// The preset with what the experiment changes of it, for the program at hand.

@@ -1,0 +1,161 @@
+#include "espalier/problems/mugraph/listing.hpp"
+
+#include "stored_record.hpp"
+
+#include "espalier/program/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+using base::Json;
+
+std::string counted(std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+std::size_t at_most(std::size_t top, std::size_t count) { return top == 0 ? count : std::min(top, count); }
+
+/// Forms that are not slower than the input come first.
+struct Choice {
+    std::vector<Form> forms;
+    std::size_t slower = 0; ///< how many are left out
+};
+Choice worth_a_row(Records const& list, double input_us) {
+    Choice out{forms_of(list)};
+    out.slower = std::erase_if(out.forms, [&](Form const& form) { return list[form.best].cost > input_us; });
+    return out;
+}
+
+/// A program of the list, and of how many schedules it is the best; 0: it stands for itself.
+struct Row {
+    std::size_t place = 0;
+    std::size_t schedules = 0;
+};
+
+std::string bound_text(search::ResultRecord const& record) {
+    if (record.verification == search::Verification::proved) return "0";
+    if (record.error_bound >= 1) return "none";
+    return fmt::format("2^{:.0f}", std::floor(std::log2(record.error_bound)) + 1);
+}
+
+/// Rows of equal columns; only those of forms say how many schedules they stand for.
+class Table {
+public:
+    Table(MugraphConfig const& config, Records const& list)
+        : config_(config), list_(list), input_us_(input_cost(config)) {}
+
+    [[nodiscard]] std::string text(std::vector<Row> const& rows) const {
+        auto const has_schedules = !rows.empty() && rows.front().schedules > 0;
+        auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6}{} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us",
+                               "speed-up", "kernels", "loop", has_schedules ? " schedules" : "", "verified",
+                               "error bound", "found s", "key");
+        for (auto const& row : rows) out += line(row);
+        return out + input_line();
+    }
+    [[nodiscard]] std::string about_costs() const {
+        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name);
+    }
+
+private:
+    [[nodiscard]] std::string line(Row const& row) const {
+        auto const& record = list_[row.place];
+        auto const graph = graph_of(record);
+        auto const schedules = row.schedules > 0 ? fmt::format(" {:>9}", row.schedules) : "";
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6}{} {:>9} {:>12} {:>9.2f}  {:016x}\n", row.place + 1,
+                           record.cost, input_us_ / record.cost, program::kernel_count(graph),
+                           program::largest_loop(graph), schedules, search::name(record.verification),
+                           bound_text(record), record.found_s, record.key);
+    }
+    [[nodiscard]] std::string input_line() const {
+        auto const graph = program::build(config_.program);
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8}\n", "input", input_us_, 1.0, program::kernel_count(graph));
+    }
+
+    MugraphConfig const& config_;
+    Records const& list_;
+    double input_us_;
+};
+
+std::string nothing_faster(Records const& list, double input_us) {
+    auto const is_one = list.size() == 1;
+    return fmt::format("{} slower than the input ({:.2f} us; the best takes {:.2f} us): --all lists {}",
+                       is_one ? "the only program is" : fmt::format("all {} programs are", list.size()), input_us,
+                       list.front().cost, is_one ? "it" : "them");
+}
+std::string left_out(std::size_t slower) {
+    return fmt::format("{} {} slower than the input (--all lists {})", counted(slower, "form"),
+                       slower == 1 ? "is" : "are", slower == 1 ? "it" : "them");
+}
+
+} // namespace
+
+std::vector<Form> forms_of(Records const& list) {
+    std::vector<Form> forms;
+    std::unordered_map<std::uint64_t, std::size_t> places;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        auto const key = form_of(list[i]);
+        auto const [found, is_new] = places.try_emplace(key, forms.size());
+        if (is_new) forms.push_back({.key = key, .best = i});
+        ++forms[found->second].schedules;
+    }
+    return forms;
+}
+
+Json forms_json(Records const& list) {
+    auto out = Json::array();
+    for (auto const& form : forms_of(list))
+        out.push_back(
+            {{"form", key_text(form.key)}, {"schedules", form.schedules}, {"best", key_text(list[form.best].key)}});
+    return out;
+}
+
+Listing listed(MugraphConfig const& config, Records const& list, std::size_t top) {
+    Listing out{Json::array(), {}};
+    if (list.empty()) return out;
+    auto const [forms, slower] = worth_a_row(list, input_cost(config));
+    if (forms.empty()) return {out.rows, nothing_faster(list, input_cost(config))};
+    auto const shown = at_most(top, forms.size());
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < shown; ++i) places.push_back(forms[i].best);
+    out.rows = results_json(config, list, places);
+    for (std::size_t i = 0; i < shown; ++i) out.rows[i]["schedules"] = forms[i].schedules;
+    out.note = fmt::format("The best schedule of {} algebraic form{}; {} in all", shown, shown == 1 ? "" : "s",
+                           counted(list.size(), "program"));
+    if (slower > 0) out.note += "; " + left_out(slower);
+    return out;
+}
+
+std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
+    if (list.empty()) return {};
+    auto const [forms, slower] = worth_a_row(list, input_cost(config));
+    if (forms.empty()) return fmt::format("\n{}\n", nothing_faster(list, input_cost(config)));
+    auto const shown = at_most(top, forms.size());
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < shown; ++i) rows.push_back({forms[i].best, forms[i].schedules});
+    Table const table(config, list);
+    auto out = table.text(rows);
+    if (shown < forms.size())
+        out += fmt::format("{:>6} {} (--top {} shows all)\n", "", counted(forms.size() - shown, "more form"),
+                           forms.size());
+    if (slower > 0) out += fmt::format("{:>6} {}\n", "", left_out(slower));
+    return out + table.about_costs();
+}
+
+std::string all_results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
+    if (list.empty()) return {};
+    auto const shown = at_most(top, list.size());
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < shown; ++i) rows.push_back({i});
+    Table const table(config, list);
+    auto out = table.text(rows);
+    if (shown < list.size())
+        out += fmt::format("{:>6} {} more (--top {} shows all)\n", "", list.size() - shown, list.size());
+    return out + table.about_costs();
+}
+
+} // namespace espalier::problems::mugraph
