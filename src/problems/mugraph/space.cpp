@@ -32,6 +32,7 @@ struct Traits {
     std::vector<double> eps;          ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
+    int op_count = 0;
     std::size_t symbols = 0;       ///< of its dimensions
     std::uint32_t taken_twice = 0; ///< see Space
 };
@@ -108,6 +109,7 @@ Traits traits_of(Source const& source) {
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
     out.outputs = graph.outputs.size();
+    out.op_count = static_cast<int>(graph.ops.size());
     auto const shapes = program::symbolic_shapes(source);
     out.symbols = program::symbols_of(source).names.size();
     add_taken_twice(out, graph, shapes);
@@ -403,6 +405,7 @@ Space make_space(MugraphConfig const& config) {
     check(space, config.space);
     check(traits, space);
     space.stages = make_stages(space, config.space);
+    space.fuses_in_order = space.stages.size() > 1 && traits.op_count > one_kernel_block_ops;
     return space;
 }
 

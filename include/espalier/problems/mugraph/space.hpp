@@ -66,6 +66,7 @@ struct Space {
     OperandRule operands = OperandRule::any_subset;
     int max_operands = 4;           ///< of a graph-defined kernel, where any subset may be taken
     std::uint32_t taken_twice = 0;  ///< inputs of the program that a kernel may take in two ways, as bits
+    bool fuses_in_order = false;    ///< the program is longer than a kernel: see fused_in_order()
     bool has_single_blocks = false; ///< grids of one block
     GridRule grids = GridRule::divisors;
     int grid_dims = 1;
