@@ -81,7 +81,7 @@ struct Keys {
     KeyInfo operator()(char const* name, char const* help, char const* example) const {
         return {name, help, missing == Missing::is_refused ? example : ""};
     }
-    /// One that files did not have to have from the start.
+    /// One that files did not have to have from the start. Without it a machine does not have the part at all.
     [[nodiscard]] static KeyInfo optional(char const* name, char const* help) { return {name, help}; }
 };
 
@@ -227,6 +227,8 @@ Value write_hardware(HardwareConfig const& hardware) {
 base::Json hardware_schema() {
     auto map = hardware_section(Missing::is_refused).schema();
     map["required"] = base::Json::array();
+    for (auto& [key, property] : map["properties"].items())
+        if (key != "name") property.erase("default"); // what a map leaves out is that of its `from`
     base::Json const word{{"description", expected_text()}, {"type", "string"}, {"examples", hardware_names()}};
     map["properties"][base_key] = word;
     map["properties"][base_key]["description"] = "the machine that supplies what the map leaves out";

@@ -14,20 +14,16 @@ using program::Shape;
 constexpr std::int64_t word_bytes = 4;   // of a bank
 constexpr std::int64_t piece_bytes = 16; // what a lane hands to the units at a time
 
-/// [m, k] by [k, n], for every element of the batch.
+/// [m, k] by [k, n], or by [n, k] if it is transposed, for every element of the batch.
 struct Product {
     std::int64_t m = 1, n = 1, k = 1;
     std::int64_t batch = 1;
+    bool is_transposed = false;
 };
 
-std::int64_t size_at(Shape const& shape, int from_back) {
-    return from_back <= shape.rank() ? shape[shape.rank() - from_back] : 1;
-}
-
-Product product_of(Shape const& left, Shape const& right, Shape const& out) {
-    Product one{size_at(left, 2), size_at(right, 1), size_at(left, 1), 1};
-    one.batch = std::max<std::int64_t>(1, element_count(out) / std::max<std::int64_t>(1, one.m * one.n));
-    return one;
+Product product_of(Shape const& left, Shape const& out, bool is_transposed) {
+    auto const m = out[out.rank() - 2], n = out.back();
+    return {m, n, left.back(), element_count(out) / (m * n), is_transposed};
 }
 
 double round_up(std::int64_t size, std::int64_t unit) { return static_cast<double>(ceil_div(size, unit) * unit); }
@@ -49,8 +45,9 @@ Products parts_of(Product const& one, std::int64_t element_bytes, HardwareConfig
     Products out;
     out.padded_flops = tile_flops * static_cast<double>(tiles);
     out.alone_flops = tile_flops * round_up(tiles, units);
-    out.operand_bytes = bytes(one.m, shape.m, one.k) * static_cast<double>(along_n) +
-                        bytes(one.k, shape.k, one.n) * static_cast<double>(along_m);
+    auto const right = one.is_transposed ? bytes(one.n, shape.n, one.k) : bytes(one.k, shape.k, one.n);
+    out.operand_bytes =
+        bytes(one.m, shape.m, one.k) * static_cast<double>(along_n) + right * static_cast<double>(along_m);
     out.elements = tiles * shape.m * shape.n;
     return out;
 }
@@ -75,12 +72,11 @@ double bank_factor(std::int64_t row_bytes, std::int32_t banks) {
 Products products_of(program::Graph const& graph, program::OpId op, program::TensorInfos const& tensors,
                      HardwareConfig const& hardware) {
     auto const& one = graph.ops[op];
-    auto const terms = static_cast<std::size_t>(info(one.code).field.terms);
+    auto const& rule = info(one.code).field;
     auto const made = std::ranges::find(tensors, op, &program::TensorInfo::maker);
     Products out;
-    for (std::size_t t = 0; t < terms; ++t) {
-        auto const product =
-            product_of(tensors[one.inputs[t]].shape, tensors[one.inputs[t + terms]].shape, made->shape);
+    for (std::size_t t = 0; t < static_cast<std::size_t>(rule.terms); ++t) {
+        auto const product = product_of(tensors[one.inputs[t]].shape, made->shape, rule.is_transposed);
         auto const parts =
             parts_of(product, info(graph.dtype).size_bytes, hardware, hardware.matmul_shape.of(graph.dtype));
         out.padded_flops += parts.padded_flops;

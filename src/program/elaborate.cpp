@@ -80,6 +80,7 @@ private:
         std::size_t index;
         bool is_read = false;
         bool is_output = false;
+        std::optional<TensorId> transposed = std::nullopt; ///< of which it is the transpose, made where it is needed
     };
 
     template <class... Args>
@@ -180,6 +181,11 @@ private:
     void add_op(std::size_t i) {
         auto const& op = source_.ops[i];
         auto const operands = read(i);
+        if (auto const of = transposed_by(i, operands)) {
+            define(op.out.front(), Part::op, i, std::nullopt);
+            tensors_.at(op.out.front()).transposed = of;
+            return;
+        }
         auto const result = result_of(i, operands);
         if (op.out.size() != 1)
             problem(Part::op, i, "{} outputs, but {} has one: name one tensor", op.out.size(), op.op);
@@ -193,6 +199,7 @@ private:
             problem(Part::op, i, "there is no op '{}': {}", op.op, did_you_mean(op.op, known_ops()));
             return std::nullopt;
         }
+        if (std::exchange(is_transposed_, false)) code = OpCode::matmul_nt;
         if (op.in.size() == 2 && *code == OpCode::max) code = OpCode::maximum;
         if (op.in.size() == 2 && *code == OpCode::min) code = OpCode::minimum;
         if (!is_called_well(i, info(*code)) || !operands) return std::nullopt;
@@ -219,11 +226,39 @@ private:
                         did_you_mean(name, tensor_names()));
                 continue;
             }
-            found->second.is_read = true;
-            if (found->second.id) ids.push_back(*found->second.id);
+            if (auto const id = read(found->second, i, ids.size())) ids.push_back(*id);
         }
         if (ids.size() + constants != source_.ops[i].in.size()) return std::nullopt;
         return ids;
+    }
+    /// A transpose of the last two dimensions, which the right operand of a matmul needs not be.
+    std::optional<TensorId> transposed_by(std::size_t i, std::optional<TensorIds> const& operands) const {
+        auto const& op = source_.ops[i];
+        if (code_of(op.op) != OpCode::transpose || !operands || operands->size() != 1 || op.out.size() != 1) return {};
+        if (op.in.size() != 1 || op.attributes.items().size() > (op.attributes.find(AttributeName::permutation) ? 1u : 0u))
+            return {};
+        auto const rank = shape(operands->front()).rank();
+        auto const order = permutation_of(op.attributes, rank);
+        if (!order || order != permutation_of({}, rank) || tensors_.contains(op.out.front())) return {};
+        return operands->front();
+    }
+    /// The tensor that operand `position` of op i is.
+    std::optional<TensorId> read(Tensor& tensor, std::size_t i, std::size_t position) {
+        tensor.is_read = true;
+        if (!tensor.transposed) return tensor.id;
+        auto const& op = source_.ops[i];
+        auto const is_product = code_of(op.op) == OpCode::matmul && op.in.size() == 2 && position == 1;
+        if (is_product && shape(*tensor.transposed).rank() >= 2) {
+            is_transposed_ = true;
+            return tensor.transposed;
+        }
+        return made(tensor);
+    }
+    /// The transpose itself.
+    std::optional<TensorId> made(Tensor& tensor) {
+        if (tensor.transposed && !tensor.id)
+            tensor.id = apply(tensor.index, OpCode::transpose, {*tensor.transposed}, source_.ops[tensor.index].attributes);
+        return tensor.id;
     }
     std::optional<TensorId> apply_with_constant(std::size_t i, OpCode code, TensorIds const& operands) {
         auto const& in = source_.ops[i].in;
@@ -403,7 +438,7 @@ private:
             return problem(Part::output, i, "{} is an input: output a tensor that an op makes", name);
         if (std::exchange(tensor.is_output, true))
             return problem(Part::output, i, "{} is output twice: remove one", name);
-        if (tensor.id) out_.graph.outputs.push_back(*tensor.id);
+        if (auto const id = made(tensor)) out_.graph.outputs.push_back(*id);
     }
     void check_whole() {
         if (source_.ops.empty())
@@ -419,6 +454,7 @@ private:
 
     Source const& source_;
     Symbols symbols_;
+    bool is_transposed_ = false;                              ///< the right operand of the matmul at hand
     bool is_symbolic_ = true;                                 ///< else there are too many symbols
     std::map<std::string, std::optional<std::int64_t>> dims_; ///< nothing: declared with a size that cannot be
     std::map<std::string, Tensor> tensors_;

@@ -29,6 +29,10 @@ inline ExprId div_expr(ExpressionBuilder& e, Arguments a, Words const&) { return
 inline ExprId sub_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.add(a[0], e.mul(e.leaf(constant_minus_one), a[1]));
 }
+inline ExprId exp_sub_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
+    std::array const difference{sub_expr(e, a, in)};
+    return e.call(OpCode::exp, {}, difference);
+}
 template <OpCode F>
 ExprId call_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.call(F, {}, a);

@@ -178,6 +178,7 @@ constexpr std::array<OpInfo, op_count> make_table() {
         offered(Offer::in_full_blocks, contraction(concat_matmul, 2, concat_matmul_expr)),
         offered(Offer::if_used, transposed_contraction(matmul_nt, matmul_expr)),
         function<C::exp>({.scalar = Scalar::exp, .real = real_exp}),
+        offered_with(C::max, pointwise(exp_sub, {2, Scalar::exp_sub, exp_sub_expr, real_exp_sub})),
         pointwise(square, {.scalar = Scalar::square, .expression = square_expr, .real = real_square}),
         function<C::sqrt>({.scalar = Scalar::sqrt, .real = real_sqrt}),
         function<silu>({.real = real_smooth<silu_of, 110>, .sign = sign_of_first}),

@@ -13,6 +13,7 @@ inline Real real_mul(Real a, Real b, Attributes const&) { return a * b; }
 inline Real real_div(Real a, Real b, Attributes const&) { return a / b; }
 inline Real real_square(Real a, Real, Attributes const&) { return a * a; }
 inline Real real_exp(Real a, Real, Attributes const&) { return exponential(a); }
+inline Real real_exp_sub(Real a, Real b, Attributes const&) { return exponential(a - b); }
 inline Real real_sqrt(Real a, Real, Attributes const&) { return square_root(a); }
 inline Real real_pow(Real a, Real b, Attributes const&) { return power(a, b); }
 

@@ -137,7 +137,9 @@ private:
     bool result_has_q(Op const& op, TapeStep const& step) {
         if (!program::has_exponential(info(op.code)))
             return std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
-        if (!slot(step.operands.back()).has_q) tape_.has_no_exponent = true;
+        auto const from = is_pointwise(info(op.code)) ? step.operands.begin() : step.operands.end() - 1;
+        if (!std::all_of(from, step.operands.end(), [&](SlotId id) { return slot(id).has_q; }))
+            tape_.has_no_exponent = true;
         return false;
     }
 

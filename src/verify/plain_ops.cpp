@@ -65,7 +65,9 @@ program::Meaning meaning_of(OpInfo const& row, Attributes const& attributes, Pla
 
 PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, Operands const& operands, int output) {
     auto const is_rescaled = row.field.reduction.is_rescaled;
-    if (program::has_exponential(row) && !operands.back()->has_q) status_ = OpStatus::no_exponent;
+    auto const is_pair = row.field.scalar == Scalar::exp_sub && is_pointwise(row);
+    if (program::has_exponential(row) && !(operands.back()->has_q && (!is_pair || operands[0]->has_q)))
+        status_ = OpStatus::no_exponent;
     auto const has_q = !program::has_exponential(row) && all_have_q(operands);
     FieldDomain domain{.model = model_, .attributes = attributes, .with_q = has_q || is_rescaled};
     std::vector<PlainTensor> made;

@@ -110,7 +110,7 @@ Element element(Tiles const& tiles, std::int64_t i) {
 
 OpStatus functions(OpCall const& call, Walk const& walk, Tiles const& a, Tiles const& b, Tiles& out) {
     auto const scalar = call.row.field.scalar;
-    if (scalar == Scalar::exp && !a.has_q) return OpStatus::no_exponent;
+    if (program::has_exponential(call.row) && !(a.has_q && b.has_q)) return OpStatus::no_exponent;
     auto const tag = function_tag(call.row, call.attributes);
     auto const is_unary = call.operands.size() == 1;
     bool zero_divisor = false;

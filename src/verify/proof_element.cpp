@@ -190,11 +190,12 @@ Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
     case Scalar::add:
         add(first, value(1));
         return first;
-    case Scalar::sub: {
+    case Scalar::sub:
+    case Scalar::exp_sub: {
         auto second = value(1);
         scale(second, {-1, 1});
         add(first, std::move(second));
-        return first;
+        return scalar == Scalar::sub ? first : call(Atom::Kind::exp, normal_form(work_, std::move(first)));
     }
     case Scalar::mul:
         return multiply(work_, first, value(1));

@@ -41,6 +41,7 @@ Sign pointwise(Place const& place, Op const& op) {
     case Scalar::div:
         return op.inputs[0] == op.inputs[1] ? Sign::positive : product(signs[0], divisor(signs[1]));
     case Scalar::exp:
+    case Scalar::exp_sub:
         return Sign::positive;
     case Scalar::sqrt:
         return square(signs[0]);

@@ -16,7 +16,7 @@ import harness
 from harness import DONE, INVALID_INPUT, USAGE, VERIFICATION_FAILED, Case
 
 PROGRAMS = 26
-COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "schedules", "verified", "error bound", "found s", "key"]
+COLUMNS = ["rank", "cost us", "speed-up", "kernels", "loop", "schedules", "rel. error", "verified", "error bound", "found s", "key"]
 SMALL = "builtin: rmsnorm_linear, tokens: 2, hidden: 32, out: 64"
 
 
@@ -104,6 +104,26 @@ class Show(RunThere):
         self.assertEqual(sum(one["schedules"] for one in shown["forms"]), PROGRAMS)
         for one in shown["forms"]:
             self.assertIn(self.shown("--program", one["best"]), [result["text"] for result in shown["results"]])
+
+    def test_every_program_and_the_input_have_their_numerics(self):
+        shown = json.loads(self.shown("--json"))
+
+        for one in [shown["input"], *shown["results"]]:
+            numerics = one["numerics"]
+            self.assertEqual(set(numerics), {"dtype", "rel_error", "largest_magnitude", "overflows", "samples", "inputs"})
+            self.assertEqual((numerics["dtype"], numerics["overflows"], numerics["samples"], numerics["inputs"]), ("f16", False, 16, "N(0, 1)"))
+            # one rounding to f16 is at most 2^-11 of the value; sums of 4096 products of two normal values are about 64
+            self.assertTrue(2**-16 < numerics["rel_error"] < 2**-8, numerics)
+            self.assertTrue(64 < numerics["largest_magnitude"] < 64 * 6, numerics)
+
+    def test_the_table_says_the_errors_of_the_json(self):
+        errors = {one["key"]: one["numerics"]["rel_error"] for one in json.loads(self.shown("--json"))["results"]}
+        text = self.shown("--all")
+
+        for row in self.rows(text):
+            self.assertAlmostEqual(float(row.split()[5]) / errors[row.split()[-1]], 1, delta=0.06)
+        self.assertRegex(text, r"(?m)^ input +[\d.]+ +1\.00x +\d+ +\d\.\de-\d$")
+        self.assertIn("f16 against float64 on sampled elements, inputs N(0, 1)", text)
 
     def test_top_counts_forms_in_the_table_and_programs_in_json(self):
         forms = len(self.worthwhile())

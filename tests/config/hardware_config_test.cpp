@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -166,6 +168,49 @@ TEST_F(HardwareFiles, a_file_must_be_complete) {
 
     EXPECT_THAT(errors(), HasSubstr("mine.yaml:1:1: error: missing key 'memory_bandwidth' (of device memory); add e.g. "
                                     "'memory_bandwidth: 1555GB/s'"));
+}
+
+/// As files were before machines had these parts.
+TEST_F(HardwareFiles, what_only_newer_files_have_may_be_missing) {
+    std::istringstream lines(a100_text());
+    std::string older, line;
+    while (std::getline(lines, line)) {
+        auto const key = line.substr(0, line.find(':'));
+        auto const is_new = std::set<std::string>{"latency",      "l2_access",    "sector",    "shared_banks",
+                                                  "matmul_shape", "matmul_units", "registers", "thread_registers"}
+                                .contains(key);
+        if (!is_new) older += line + "\n";
+    }
+    write("exp.yaml", with_hardware("mine.yaml"));
+    write("mine.yaml", older);
+    HardwareConfig const none;
+    auto expected = default_hardware();
+    expected.latency = none.latency;
+    expected.l2_access = none.l2_access;
+    expected.sector = none.sector;
+    expected.shared_banks = none.shared_banks;
+    expected.matmul_shape = none.matmul_shape;
+    expected.matmul_units = none.matmul_units;
+    expected.registers = none.registers;
+    expected.thread_registers = none.thread_registers;
+
+    EXPECT_EQ(mugraph(load()).hardware, expected);
+}
+
+TEST(HardwareConfig, the_schema_has_no_defaults_for_what_a_map_takes_from_another_machine) {
+    auto const schema = base::Json::parse(problems::experiments().schema_json());
+    std::size_t seen = 0;
+    std::function<void(base::Json const&)> const look = [&](base::Json const& part) {
+        if (part.is_object() && part.contains("thread_registers") && part.contains("memory_bandwidth")) {
+            ++seen;
+            for (auto const* key : {"memory_bandwidth", "latency", "sector", "registers"})
+                EXPECT_FALSE(part[key].contains("default")) << key;
+        }
+        for (auto const& child : part) look(child);
+    };
+    look(schema);
+
+    EXPECT_GT(seen, 0u);
 }
 
 TEST_F(HardwareFiles, a_file_that_is_not_there_is_refused_where_it_is_named) {

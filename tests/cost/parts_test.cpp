@@ -135,6 +135,24 @@ TEST(Products, every_side_is_padded) {
     EXPECT_DOUBLE_EQ(cost.padded_flops, 3 * 2.0 * 32 * 32 * 16);
 }
 
+/// X Y^T with Y [n, k] is the same product, of other rows in shared memory.
+TEST(Products, a_transposed_operand_has_rows_of_the_other_side) {
+    auto hardware = plain();
+    hardware.shared_banks = 32;
+    auto const of = [&](OpCode code, program::Shape const& right) {
+        GraphBuilder kernel;
+        auto const x = kernel.input({2, 8}), y = kernel.input(right);
+        auto const graph = kernel.build({kernel.op(code, {x, y})});
+        return products_of(graph, program::OpId{0}, infer(graph), hardware);
+    };
+    auto const plain_right = of(OpCode::matmul, {8, 4}), transposed = of(OpCode::matmul_nt, {4, 8});
+
+    EXPECT_DOUBLE_EQ(plain_right.padded_flops, 2.0 * 2 * 4 * 8);
+    EXPECT_DOUBLE_EQ(transposed.padded_flops, plain_right.padded_flops);
+    EXPECT_DOUBLE_EQ(plain_right.operand_bytes, 32 + 2 * 64) << "rows of 8 bytes";
+    EXPECT_DOUBLE_EQ(transposed.operand_bytes, 32 + 64) << "rows of 16 bytes";
+}
+
 /// One tile of a product keeps one of four units busy; four blocks keep all busy.
 TEST(Products, a_block_with_one_tile_leaves_units_idle) {
     auto hardware = plain();

@@ -23,28 +23,36 @@ struct DoubleDomain {
     [[nodiscard]] double apply(OpCode op, double a, double b) const {
         return info(op).real({a, 0}, {b, 0}, attributes).value;
     }
-    static double larger(double a, double b) { return std::max(a, b); }
+    static double number(double number) { return number; }
 };
 
 using doubles::Tensor;
 using doubles::Tensors;
 
-/// Operands of an accumulator: the tiles of all steps.
+/// Operands of an accumulator are the tiles of all steps, one operand after the other.
+std::size_t steps_of(OpInfo const& row, Tensors const& operands) {
+    return is_accumulator(row) ? operands.size() / static_cast<std::size_t>(row.inputs) : 1;
+}
+std::vector<Shape> shapes_of(OpInfo const& row, Tensors const& operands) {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < operands.size(); i += steps_of(row, operands)) shapes.push_back(operands[i].shape);
+    return shapes;
+}
+
 Tensor by_meaning(OpCode code, Attributes const& attributes, Tensors const& operands) {
     auto const& row = info(code);
-    auto const count = is_accumulator(row) ? 1 : operands.size();
-    std::vector<Shape> shapes;
-    for (std::size_t i = 0; i < count; ++i) shapes.push_back(operands[i].shape);
+    auto const shapes = shapes_of(row, operands);
+    auto const steps = steps_of(row, operands), count = shapes.size();
     Tensors made;
     auto const fetch = [&](std::size_t source, std::int64_t step, std::vector<std::int64_t> const& at) {
-        auto const& from = source >= count ? made[source - count] : operands[source + static_cast<std::size_t>(step)];
+        auto const& from =
+            source >= count ? made[source - count] : operands[source * steps + static_cast<std::size_t>(step)];
         return from[at];
     };
     DoubleDomain domain{attributes};
     NestEvaluator evaluator(domain, fetch);
     auto const size = attributes.whole(AttributeName::size, 0);
-    for (auto const& nest :
-         meaning_of(row, {shapes, attributes, size, static_cast<std::int64_t>(operands.size())}).nests) {
+    for (auto const& nest : meaning_of(row, {shapes, attributes, size, static_cast<std::int64_t>(steps)}).nests) {
         made.emplace_back(nest.kept);
         made.back().values = evaluator.run(nest);
     }
@@ -53,16 +61,20 @@ Tensor by_meaning(OpCode code, Attributes const& attributes, Tensors const& oper
 
 Tensor independently(OpCode code, Attributes const& attributes, Tensors const& operands) {
     Op const op{code, attributes, {}};
-    std::vector<Shape> shapes;
+    auto const& row = info(code);
+    auto const shapes = shapes_of(row, operands);
     doubles::Operands in;
-    for (auto const& operand : operands) {
-        shapes.push_back(operand.shape);
-        in.push_back(&operand);
-    }
+    for (auto const& operand : operands) in.push_back(&operand);
     auto const size = attributes.whole(AttributeName::size, 0);
-    auto const shape = *info(code).shape({shapes, attributes, size, 1});
-    if (!is_accumulator(info(code))) return doubles::run_op(op, in, shape);
-    Tensor sum(operands[0].shape);
+    auto const shape = *row.shape({shapes, attributes, size, 1});
+    if (!is_accumulator(row)) return doubles::run_op(op, in, shape);
+    if (row.inputs == 2) {
+        std::vector<std::pair<Tensor, Tensor>> steps;
+        auto const count = steps_of(row, operands);
+        for (std::size_t s = 0; s < count; ++s) steps.emplace_back(operands[s], operands[count + s]);
+        return doubles::rescaled(steps, shape);
+    }
+    auto sum = doubles::start(op, operands[0].shape);
     for (auto const& tile : operands) doubles::add_up(op, tile, sum);
     return doubles::finish(op, sum, shape, static_cast<std::int64_t>(operands.size()));
 }
@@ -90,10 +102,13 @@ public:
     /// Operands that fit, by the way an op reads them.
     Tensors operands(OpInfo const& row) {
         auto const first = shape();
-        if (row.field.access == Access::contraction) return factors(first, row.field.terms);
-        Tensors out{tensor(first)};
-        auto const more = is_accumulator(row) ? below(3) : row.inputs - 1;
-        for (std::int64_t i = 0; i < more; ++i) out.push_back(tensor(is_accumulator(row) ? first : part_of(first)));
+        if (row.field.access == Access::contraction) return factors(first, row.field);
+        Tensors out;
+        auto const steps = is_accumulator(row) ? 1 + below(3) : 1;
+        for (int i = 0; i < row.inputs; ++i) {
+            auto const shape = i == 0 ? first : part_of(first);
+            for (std::int64_t s = 0; s < steps; ++s) out.push_back(tensor(shape));
+        }
         return out;
     }
     Attributes attributes(OpInfo const& row, Shape const& shape) {
@@ -103,22 +118,34 @@ public:
             if (name == AttributeName::axis) out = out.with(name, axis - (below(2) ? shape.rank() : 0));
             if (name == AttributeName::size) out = out.with(name, shape[axis] / 2);
             if (name == AttributeName::low) out = out.with(name, 1);
+            if (name == AttributeName::by) out = out.with(name, {-0.375});
+            if (name == AttributeName::over && below(2)) out = out.with(name, 3);
+            if (name == AttributeName::eps && below(2)) out = out.with(name, {0.5});
+            if (name == AttributeName::permutation && below(2)) out = out.with(name, rotation(shape.rank()));
         }
         return out;
     }
 
 private:
-    Tensors factors(Shape const& left, int terms) {
+    static std::vector<double> rotation(int rank) {
+        std::vector<double> out;
+        for (int i = 0; i < rank; ++i) out.push_back((i + 1) % rank - (i == 0 ? rank : 0));
+        return out;
+    }
+    /// One side may have fewer leading dimensions.
+    Tensors factors(Shape const& left, FieldRule const& rule) {
         Tensors out;
         std::vector<Shape> right;
         auto const rank = left.rank();
-        auto const columns = 1 + below(4);
-        for (int t = 0; t < terms; ++t) {
+        auto const columns = 1 + below(4), shorter = below(4);
+        auto const matrix = [](Shape const& shape) { return Shape{shape[shape.rank() - 2], shape.back()}; };
+        for (int t = 0; t < rule.terms; ++t) {
             auto a = left, b = left;
             a[rank - 1] = b[rank - 2] = 1 + below(5);
             b[rank - 1] = columns;
-            out.push_back(tensor(a));
-            right.push_back(b);
+            if (rule.is_transposed) std::swap(b[rank - 1], b[rank - 2]);
+            out.push_back(tensor(shorter == 0 ? matrix(a) : a));
+            right.push_back(shorter == 1 ? matrix(b) : b);
         }
         for (auto const& shape : right) out.push_back(tensor(shape));
         return out;
@@ -215,6 +242,12 @@ TEST(Meaning, flops_are_those_of_the_nests_by_hand) {
         {OpCode::layer_norm, {{2, 8}}, 16 + 16 + 32 + 64, 16, 0},
         {OpCode::accumulate, {{2, 8}}, 3 * 16, 0, 0},
         {OpCode::accumulate_rms, {{2, 8}}, 3 * 32, 3 * 16, 0},
+        {OpCode::max, {{2, 8}}, 16, 0, 0},
+        {OpCode::center, {{2, 8}}, 16 + 16, 0, 0},
+        {OpCode::scale, {{2, 8}}, 16, 0, 0},
+        {OpCode::transpose, {{2, 8}}, 0, 0, 0},
+        {OpCode::matmul_nt, {{2, 3}, {5, 3}}, 2 * 2 * 3 * 5, 2 * 3 * 5, 0},
+        {OpCode::accumulate_rescaled, {{2, 8}, {2, 1}}, 3 * (2 + 3 * 16), 3 * 16, 3 * 16},
     };
     for (auto const& [code, in, flops, fused, functions, attributes] : all) {
         auto const size = attributes.whole(AttributeName::size, 0);
@@ -230,11 +263,9 @@ TEST(Meaning, every_op_reads_all_of_its_operands) {
     for (auto const& row : op_table())
         for (int round = 0; round < (row.code == OpCode::graph ? 0 : 10); ++round) {
             auto const operands = draw.operands(row);
-            std::vector<Shape> shapes;
-            for (auto const& operand : operands) shapes.push_back(operand.shape);
-            if (is_accumulator(row)) shapes.resize(1);
+            auto const shapes = shapes_of(row, operands);
             auto const attributes = draw.attributes(row, shapes[0]);
-            auto const steps = static_cast<std::int64_t>(operands.size());
+            auto const steps = static_cast<std::int64_t>(steps_of(row, operands));
             auto const meaning = meaning_of(row, {shapes, attributes, attributes.whole(AttributeName::size, 0), steps});
 
             for (std::size_t i = 0; i < shapes.size(); ++i)

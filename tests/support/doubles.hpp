@@ -58,6 +58,8 @@ private:
             if ((infos_[i].side == program::LoopSide::after_loop) != after_loop) continue;
             if (op.code == Code::graph)
                 tensors_[i] = run_body(graph_.bodies[static_cast<std::size_t>(op.body)], operands(op), infos_[i]);
+            else if (info(op.code).inputs == 2 && is_accumulator(info(op.code)))
+                tensors_[i] = rescaled(steps_.at(i), shape);
             else if (is_accumulator(info(op.code)))
                 tensors_[i] = finish(op, sums_.at(i), shape, graph_.schedule.loop);
             else
@@ -91,7 +93,10 @@ private:
                 auto const& op = graph_.ops[infos_[i].maker];
                 if (!is_accumulator(info(op.code))) continue;
                 auto const& value = *operands(op)[0];
-                add_up(op, value, sums_.try_emplace(i, value.shape).first->second);
+                if (op.inputs.size() == 2)
+                    steps_[i].emplace_back(value, *operands(op)[1]);
+                else
+                    add_up(op, value, sums_.try_emplace(i, start(op, value.shape)).first->second);
             }
         }
         run_ops(true);
@@ -107,6 +112,7 @@ private:
     program::TensorInfos infos_;
     base::IndexedVector<program::TensorId, Tensor> tensors_;
     std::map<program::TensorId, Tensor> sums_; ///< by the tensor of the accumulator
+    std::map<program::TensorId, std::vector<std::pair<Tensor, Tensor>>> steps_; ///< of those of two operands
 };
 
 /// Where the first is defined, so is the second, and they are equal but for rounding.

@@ -53,6 +53,9 @@ public:
         if (has(program::AttributeName::size))
             out = out.with(program::AttributeName::size, shape[axis] % 2 == 0 ? shape[axis] / 2 : shape[axis]);
         if (has(program::AttributeName::low)) out = out.with(program::AttributeName::low, below(3));
+        if (has(program::AttributeName::by)) out = out.with(program::AttributeName::by, {0.5 - static_cast<double>(below(3))});
+        if (has(program::AttributeName::over) && chance(50)) out = out.with(program::AttributeName::over, 3);
+        if (has(program::AttributeName::eps) && chance(50)) out = out.with(program::AttributeName::eps, {0.25});
         return out;
     }
 

@@ -42,7 +42,7 @@ public:
     std::vector<Tiles> operands(OpInfo const& row, std::int64_t loop) {
         auto const first = shape();
         auto const batch = 2 * loop;
-        if (row.field.access == Access::contraction) return factors(first, row.field.terms, batch);
+        if (row.field.access == Access::contraction) return factors(first, row.field, batch);
         std::vector<Tiles> out{tiles(first, batch)};
         for (int i = 1; i < row.inputs; ++i) out.push_back(tiles(part_of(first), batch));
         return out;
@@ -54,25 +54,31 @@ public:
             if (name == AttributeName::axis) out = out.with(name, axis);
             if (name == AttributeName::size) out = out.with(name, shape[axis] / 2);
             if (name == AttributeName::low) out = out.with(name, 1);
+            if (name == AttributeName::by) out = out.with(name, {-0.125});
+            if (name == AttributeName::over) out = out.with(name, 3);
+            if (name == AttributeName::eps) out = out.with(name, {0.001});
         }
         return out;
     }
 
 private:
-    std::vector<Tiles> factors(Shape const& left, int terms, std::int64_t batch) {
+    /// One of them may have fewer leading dimensions.
+    std::vector<Tiles> factors(Shape const& left, program::FieldRule const& rule, std::int64_t batch) {
         std::vector<Tiles> out, right;
         auto const rank = left.rank();
-        auto const columns = 1 + below(4);
-        for (int t = 0; t < terms; ++t) {
+        auto const columns = 1 + below(4), shorter = below(4);
+        for (int t = 0; t < rule.terms; ++t) {
             auto a = left, b = left;
             a[rank - 1] = b[rank - 2] = 1 + below(5);
             b[rank - 1] = columns;
-            out.push_back(tiles(a, batch));
-            right.push_back(tiles(b, batch));
+            if (rule.is_transposed) std::swap(b[rank - 1], b[rank - 2]);
+            out.push_back(tiles(shorter == 0 ? matrix(a) : a, batch));
+            right.push_back(tiles(shorter == 1 ? matrix(b) : b, batch));
         }
         out.insert(out.end(), right.begin(), right.end());
         return out;
     }
+    static Shape matrix(Shape const& shape) { return {shape[shape.rank() - 2], shape[shape.rank() - 1]}; }
     static constexpr std::uint64_t seed_ = 5;
     std::int64_t drawn_ = 0;
     base::Rng rng_{base::Seed{17}};

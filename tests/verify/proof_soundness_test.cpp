@@ -25,18 +25,24 @@ T pick(Rng& rng, std::vector<T> const& from) {
 bool happens(Rng& rng, double probability) { return rng.uniform() < probability; }
 
 using enum OpCode;
-std::vector<Code> const unary{Code::exp, square, Code::sqrt, relu};
+std::vector<Code> const unary{Code::exp, square, Code::sqrt, relu, Code::log, Code::abs, reciprocal, transpose};
 std::vector<Code> const rooted{Code::sqrt, square, Code::sqrt};
-std::vector<Code> const binary{add, sub, mul, div, matmul, matmul, Code::pow};
-std::vector<Code> const along_axis{sum, sum_to, rms, rms_norm, layer_norm};
-std::vector<Code> const loop_ends{Code::accumulate, accumulate_sum, accumulate_rms, accumulate_sum_to};
+std::vector<Code> const binary{add, sub, mul, div, matmul, matmul, Code::pow, maximum, minimum, matmul_nt};
+std::vector<Code> const along_axis{sum, sum_to, rms, rms_norm, layer_norm, center, Code::max, Code::min};
+std::vector<Code> const loop_ends{Code::accumulate, accumulate_sum,    accumulate_rms,
+                                  accumulate_sum_to, accumulate_max, accumulate_min};
+std::vector<double> const constants{-1, 0.5, 2, 3};
 
 Attributes random_axis(Rng& rng) {
     return Attributes::axis(happens(rng, 0.5) ? -1 : -2).with(AttributeName::size, pick<std::int64_t>(rng, {1, 2, 3}));
 }
 Op random_op(Rng& rng, int tensors) {
     auto const operand = [&] { return static_cast<int>(rng.below(static_cast<std::uint64_t>(tensors))); };
-    auto const kind = rng.below(5);
+    auto const kind = rng.below(6);
+    if (kind == 5)
+        return {happens(rng, 0.5) ? scale : shift,
+                Attributes().with(AttributeName::by, std::vector{pick(rng, constants)}),
+                {operand()}};
     if (kind == 0) return {pick(rng, unary), {}, {operand()}};
     if (kind == 4) return {pick(rng, rooted), {}, {tensors - 1}}; // laws of roots need chains
     if (kind == 1) return {pick(rng, along_axis), random_axis(rng), {operand()}};

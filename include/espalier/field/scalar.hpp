@@ -38,6 +38,7 @@ enum class Scalar : std::uint8_t {
     exp,
     sqrt,
     function,
+    exp_sub, ///< exp(a - b)
     inverse,
     scale, ///< by a constant, which is the second value
     shift, ///< the same, added
@@ -91,6 +92,8 @@ ESP_HD inline constexpr Element apply(Scalar op, Model const& model, std::uint32
         return {Fp::mul(a.p, a.p), with_q ? Fq::mul(a.q, a.q) : 0u};
     case Scalar::exp:
         return {Fp::pow(model.exp_base, a.q), 0u};
+    case Scalar::exp_sub:
+        return {Fp::pow(model.exp_base, Fq::sub(a.q, b.q)), 0u};
     case Scalar::sqrt:
         if (model.roots == Roots::random_function) return random_function(model, tag, a, {}, with_q);
         return {Fp::root(a.p), with_q ? Fq::root(a.q) : 0u};

@@ -133,12 +133,15 @@ using Permutation = std::array<int, max_rank>;
 [[nodiscard]] constexpr bool is_function(OpInfo const& op) {
     using field::Scalar;
     auto const scalar = op.field.scalar;
-    return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::sqrt || scalar == Scalar::function);
+    return is_pointwise(op) && (scalar == Scalar::exp || scalar == Scalar::exp_sub || scalar == Scalar::sqrt ||
+                                scalar == Scalar::function);
 }
 [[nodiscard]] constexpr bool is_accumulator(OpInfo const& op) { return op.field.access == Access::accumulate; }
 /// Whether it takes an exponential of something.
 [[nodiscard]] constexpr bool has_exponential(OpInfo const& op) {
-    return (is_pointwise(op) && op.field.scalar == field::Scalar::exp) || op.field.reduction.is_rescaled;
+    auto const scalar = op.field.scalar;
+    return (is_pointwise(op) && (scalar == field::Scalar::exp || scalar == field::Scalar::exp_sub)) ||
+           op.field.reduction.is_rescaled;
 }
 /// Whether it compares values.
 [[nodiscard]] constexpr bool has_order(OpInfo const& op) {

@@ -17,6 +17,7 @@ enum class OpCode : std::uint8_t {
     concat_matmul, ///< (a, b, c, d): [a b] [c; d] = a c + b d
     matmul_nt,     ///< a b^T: both are summed along their last dimension
     exp,
+    exp_sub, ///< exp(a - b)
     square,
     sqrt,
     silu,
@@ -68,6 +69,7 @@ inline constexpr std::array<OpName, op_count> op_words{{
     {OpCode::concat_matmul, "concat_matmul"},
     {OpCode::matmul_nt, "matmul_nt"},
     {OpCode::exp, "exp"},
+    {OpCode::exp_sub, "exp_sub"},
     {OpCode::square, "square"},
     {OpCode::sqrt, "sqrt"},
     {OpCode::silu, "silu"},

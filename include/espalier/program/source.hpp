@@ -31,7 +31,7 @@ struct SourceOp {
 
 /// A program as a person writes it: named dimensions, tensors and ops. Dimensions with one name are one symbol of the
 /// search; the same number written twice is one symbol too. Ops are those of the table at kernel level, `rmsnorm`,
-/// `layernorm`, and `softmax` along `axis`, which becomes exp, sum and div (it does not subtract the maximum).
+/// `layernorm`, and compositions such as `softmax` along `axis`, which subtracts the maximum; an operand may be a number.
 struct Source {
     std::string name; ///< of a built-in, else empty
     DType dtype = DType::f16;

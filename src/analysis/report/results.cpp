@@ -20,10 +20,10 @@ std::string heading(ResultColumn const& column) {
 
 /// What is under a key, or under `a.b`; nothing if it is not there.
 Json const* value_at(Json const& object, std::string const& key) {
+    if (auto const found = object.find(key); found != object.end()) return &*found;
     auto const dot = key.find('.');
-    auto const found = object.find(key.substr(0, dot));
-    if (found == object.end()) return nullptr;
-    return dot == std::string::npos ? &*found : value_at(*found, key.substr(dot + 1));
+    auto const outer = dot == std::string::npos ? object.end() : object.find(key.substr(0, dot));
+    return outer == object.end() ? nullptr : value_at(*outer, key.substr(dot + 1));
 }
 
 /// Texts of several lines are shown with the drawings; of what has parts only what is as short as a matrix is shown.

@@ -33,8 +33,9 @@ std::size_t Explorer::memory_bytes() const {
 
 /// Whether a kernel tensor may be output `o` of the program. One that is read must be it for sure.
 bool Explorer::may_be_output(int i, std::size_t o) const {
-    auto const& context = replay_.kernel().context;
-    auto const& tensors = replay_.kernel().tensors;
+    auto const& state = replay_.kernel();
+    auto const& tensors = state.tensors;
+    auto const* const context = state.context;
     auto const& value = context->values[tensors[i]];
     if (!(value.shape == setup_->target.output_shapes[o])) return false;
     auto const is_equal = !value.is_uncertain && value.print == context->targets[o];

@@ -98,7 +98,6 @@ private:
     };
 
     static Setup with_best_schedules(Setup setup) {
-        setup.prune = Prune::none;
         setup.space.keeps_best_schedule = true;
         return setup;
     }
@@ -146,7 +145,10 @@ private:
     bool add_library(Draft& draft, int k) {
         auto const place = find(setup_.space.kernel_ops, op(k).code, op(k));
         if (!place || draft.node.count == max_steps || draft.tensors == max_tensors) return false;
-        draft.node.push(step_of(Step::Kind::kernel_op, *place, places(op(k).inputs, draft.at)));
+        auto const step = step_of(Step::Kind::kernel_op, *place, places(op(k).inputs, draft.at));
+        replay_.run(draft.node);
+        if (!values_.of(step, replay_.kernel()).has_values()) return false;
+        draft.node.push(step);
         draft.at[static_cast<std::size_t>(made_by(k).value)] = draft.tensors++;
         draft.us += library_us_[static_cast<std::size_t>(k)];
         return true;

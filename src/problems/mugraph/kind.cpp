@@ -2,6 +2,7 @@
 
 #include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
+#include "remedy.hpp"
 
 #include <fmt/core.h>
 
@@ -26,7 +27,14 @@ public:
         return mugraph::funnel(run().info, run().counts, run().results);
     }
     [[nodiscard]] std::string advice() const override {
-        return run().results.empty() ? nothing_found(run().info, run().counts, run().status) : std::string();
+        if (!run().results.empty()) return {};
+        auto const what = nothing_found(run().info, run().counts, run().status);
+        return run().status == "complete" ? what + told_remedy() : what;
+    }
+    [[nodiscard]] std::string told_remedy() const {
+        auto const remedy = find_remedy(own());
+        if (remedy) return fmt::format(". With '{}' a program is found: set that key under problem", *remedy);
+        return ". No single key of `space` was found that lets a program through";
     }
     [[nodiscard]] CostInfo cost() const override {
         return {.unit = "us",
@@ -42,6 +50,9 @@ public:
                 {"kernels", "kernels"},
                 {"graph_kernels", "graph kernels"},
                 {"loop_range", "loop range"},
+                {"numerics.rel_error", "rel. error"},
+                {"numerics.largest_magnitude", "largest magnitude"},
+                {"numerics.overflows", "overflows"},
                 {"verified", "verified"},
                 {"error_bound", "error bound"},
                 {"found_s", "found", "s"},

@@ -1,6 +1,7 @@
 #include "espalier/problems/mugraph/listing.hpp"
 
 #include "stored_record.hpp"
+#include "told_numerics.hpp"
 
 #include "espalier/program/source.hpp"
 
@@ -47,38 +48,43 @@ std::string bound_text(search::ResultRecord const& record) {
 class Table {
 public:
     Table(MugraphConfig const& config, Records const& list)
-        : config_(config), list_(list), input_us_(input_cost(config)) {}
+        : config_(config), list_(list), input_(program::build(config.program)), input_us_(input_cost(config)) {}
 
-    [[nodiscard]] std::string text(std::vector<Row> const& rows) const {
+    [[nodiscard]] std::string text(std::vector<Row> const& rows) {
         auto const has_schedules = !rows.empty() && rows.front().schedules > 0;
-        auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6}{} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us",
-                               "speed-up", "kernels", "loop", has_schedules ? " schedules" : "", "verified",
-                               "error bound", "found s", "key");
+        auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us",
+                               "speed-up", "kernels", "loop", has_schedules ? " schedules" : "", "rel. error",
+                               "verified", "error bound", "found s", "key");
+        auto const input = input_line(has_schedules ? 10 : 0);
         for (auto const& row : rows) out += line(row);
-        return out + input_line();
+        return out + input;
     }
-    [[nodiscard]] std::string about_costs() const {
-        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name);
+    [[nodiscard]] std::string about() const {
+        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name) +
+               about_errors(input_.dtype);
     }
 
 private:
-    [[nodiscard]] std::string line(Row const& row) const {
+    [[nodiscard]] std::string line(Row const& row) {
         auto const& record = list_[row.place];
         auto const graph = graph_of(record);
         auto const schedules = row.schedules > 0 ? fmt::format(" {:>9}", row.schedules) : "";
-        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6}{} {:>9} {:>12} {:>9.2f}  {:016x}\n", row.place + 1,
-                           record.cost, input_us_ / record.cost, program::kernel_count(graph),
-                           program::largest_loop(graph), schedules, search::name(record.verification),
-                           bound_text(record), record.found_s, record.key);
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9.2f}  {:016x}\n",
+                           row.place + 1, record.cost, input_us_ / record.cost, program::kernel_count(graph),
+                           program::largest_loop(graph), schedules, error_text(numerics_.next(graph)),
+                           search::name(record.verification), bound_text(record), record.found_s, record.key);
     }
-    [[nodiscard]] std::string input_line() const {
-        auto const graph = program::build(config_.program);
-        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8}\n", "input", input_us_, 1.0, program::kernel_count(graph));
+    /// `skipped`: the width of columns that it has nothing for.
+    [[nodiscard]] std::string input_line(int skipped) {
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>{}} {:>13}\n", "input", input_us_, 1.0,
+                           program::kernel_count(input_), "", 6 + skipped, error_text(numerics_.next(input_)));
     }
 
     MugraphConfig const& config_;
     Records const& list_;
+    program::Graph input_;
     double input_us_;
+    NumericsOfList numerics_;
 };
 
 std::string nothing_faster(Records const& list, double input_us) {
@@ -137,13 +143,13 @@ std::string results_text(MugraphConfig const& config, Records const& list, std::
     auto const shown = at_most(top, forms.size());
     std::vector<Row> rows;
     for (std::size_t i = 0; i < shown; ++i) rows.push_back({forms[i].best, forms[i].schedules});
-    Table const table(config, list);
+    Table table(config, list);
     auto out = table.text(rows);
     if (shown < forms.size())
         out += fmt::format("{:>6} {} (--top {} shows all)\n", "", counted(forms.size() - shown, "more form"),
                            forms.size());
     if (slower > 0) out += fmt::format("{:>6} {}\n", "", left_out(slower));
-    return out + table.about_costs();
+    return out + table.about();
 }
 
 std::string all_results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
@@ -151,11 +157,11 @@ std::string all_results_text(MugraphConfig const& config, Records const& list, s
     auto const shown = at_most(top, list.size());
     std::vector<Row> rows;
     for (std::size_t i = 0; i < shown; ++i) rows.push_back({i});
-    Table const table(config, list);
+    Table table(config, list);
     auto out = table.text(rows);
     if (shown < list.size())
         out += fmt::format("{:>6} {} more (--top {} shows all)\n", "", list.size() - shown, list.size());
-    return out + table.about_costs();
+    return out + table.about();
 }
 
 } // namespace espalier::problems::mugraph

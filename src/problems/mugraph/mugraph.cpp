@@ -180,6 +180,7 @@ std::vector<Node> Mugraph::roots() const {
 }
 
 std::vector<Node> Mugraph::next_stage(int stage, std::vector<search::EmitGroup> const&) const {
+    if (stage + 1 >= info().stages) return {};
     Node root;
     root.stage = static_cast<std::uint8_t>(stage + 1);
     return {root};

@@ -2,6 +2,7 @@
 
 #include "reject.hpp"
 #include "stored_record.hpp"
+#include "told_numerics.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/units.hpp"
@@ -70,8 +71,7 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
         if (counter(info, counts, reason.name) > counter(info, counts, most->name)) most = &reason;
     auto const examined = counter(info, counts, "candidates_examined");
     return fmt::format(
-        "nothing found so far: most of the {} ops examined ended as '{}' ({}). Wider limits (space.max_block_ops, "
-        "space.max_kernel_ops, space.max_graph_kernels) or space: full may help",
+        "nothing found so far: most of the {} ops examined ended as '{}' ({})",
         base::grouped(examined), most->name, most->meaning);
 }
 
@@ -85,6 +85,8 @@ Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
             {"expressions", counter(info, counts, "expressions")},
             {"solver_queries", counter(info, counts, "solver_queries")},
             {"no_second_shape", counter(info, counts, "no_second_shape")},
+            {"stage", counter(info, counts, "stage")},
+            {"stages", info.stages},
             {"solver_cpu_seconds", static_cast<double>(counter(info, counts, "solver_us")) * 1e-6},
             {"algebraic_forms", form_count(records)}};
 }
@@ -98,6 +100,7 @@ Json results_json(MugraphConfig const& config, Records const& list, std::size_t 
 Json results_json(MugraphConfig const& config, Records const& list, std::vector<std::size_t> const& places) {
     auto out = Json::array();
     auto const input_us = input_cost(config);
+    NumericsOfList numerics;
     for (auto const i : places) {
         auto const& record = list[i];
         auto const graph = graph_of(record);
@@ -115,6 +118,7 @@ Json results_json(MugraphConfig const& config, Records const& list, std::vector<
                        {"scope", details.at("scope")},
                        {"sampled_elements", details.at("sampled_elements")},
                        {"form", key_text(details.at("form").get<std::uint64_t>())},
+                       {"numerics", to_json(numerics.next(graph), graph.dtype)},
                        {"text", record.text}});
     }
     return out;
@@ -126,6 +130,7 @@ Json input_json(MugraphConfig const& config) {
             {"cost_us", input_cost(config)},
             {"kernels", program::kernel_count(graph)},
             {"hardware", config.hardware.name},
+            {"numerics", to_json(NumericsOfList().next(graph), graph.dtype)},
             {"text", program::to_text(graph)}};
 }
 

@@ -1,5 +1,7 @@
 #include "espalier/problems/mugraph/space.hpp"
 
+#include "traits.hpp"
+
 #include "espalier/base/key_error.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace espalier::problems::mugraph {
 namespace {
 
-constexpr int one_kernel_block_ops = 8; ///< of programs that are one kernel
+constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
 using program::AttributeName;
@@ -19,111 +21,6 @@ using program::Offer;
 using program::OpCode;
 using program::Source;
 using program::Word;
-
-/// What of the program decides defaults.
-struct Traits {
-    bool has_exp = false;
-    std::set<OpCode> ops;
-    std::vector<std::int64_t> axes;   ///< of norms and reductions; from the back, other than -1
-    std::vector<SearchOp> library;    ///< norms and reductions, with the axis from the back
-    std::vector<SearchOp> bounded;    ///< pointwise ops with the bounds that they have
-    std::vector<SearchOp> sums_to;    ///< with the axis from the back
-    std::vector<SearchOp> rearranged; ///< with the order of dimensions that they have
-    std::vector<double> eps;          ///< of norms; 0 where one has none
-    int rank = 0;
-    std::size_t inputs = 0, outputs = 0;
-    int op_count = 0;
-    std::size_t symbols = 0;       ///< of its dimensions
-    std::uint32_t taken_twice = 0; ///< see Space
-};
-
-void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
-    if (!std::ranges::count(ops, op)) ops.push_back(op);
-}
-
-/// The axis of a norm or reduction; -1 is left out.
-Attributes from_back(Attributes const& attributes, int rank) {
-    auto const axis = attributes.whole(AttributeName::axis, -1);
-    auto const back = axis < 0 ? axis : axis - rank;
-    return back == -1 ? Attributes{} : Attributes::axis(back);
-}
-bool takes_eps(program::OpInfo const& row) { return std::ranges::count(row.attributes, AttributeName::eps) > 0; }
-
-/// Notes what an op is given besides its operands; `shape` is that of its result.
-void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
-    auto const& row = program::info(op.code);
-    if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
-    if (row.field.access == Access::rearrange) add_once(traits.rearranged, {op.code, op.attributes, {}});
-    if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
-    auto const axis = op.attributes.whole(AttributeName::axis, -1);
-    auto const back = axis < 0 ? axis : axis - rank;
-    if (row.field.reduction.to_size)
-        add_once(traits.sums_to,
-                 {op.code, back == -1 ? Attributes{} : Attributes::axis(back), shape[rank + static_cast<int>(back)]});
-    if (row.field.access != Access::normalise && row.field.access != Access::reduction) return;
-    if (back != -1 && !std::ranges::count(traits.axes, back)) traits.axes.push_back(back);
-}
-
-/// The norms and reductions of the program as library kernels.
-void add_library(Traits& traits, program::Graph const& graph, program::TensorInfos const& tensors) {
-    base::IndexedVector<program::TensorId, int> readers(tensors.size());
-    for (auto const& op : graph.ops)
-        for (auto const id : op.inputs) ++readers[id];
-    for (auto const id : graph.outputs) ++readers[id];
-    for (auto const& op : graph.ops) {
-        auto const& field = program::info(op.code).field;
-        auto const is_reduced = field.access == Access::normalise || field.access == Access::reduction;
-        if (!is_reduced || field.reduction.to_size) continue;
-        SearchOp own{op.code, from_back(op.attributes, tensors[op.inputs[0]].shape.rank()), {}};
-        own.is_own = true;
-        own.uses_up = readers[op.inputs[0]] == 1;
-        add_once(traits.library, own);
-    }
-}
-
-/// Notes inputs that a kernel can need in two ways: rows and columns of a factor on both sides of products, or a part
-/// and the whole of what is one row and is reduced along it.
-void add_taken_twice(Traits& traits, program::Graph const& graph, program::SymbolicShapes const& shapes) {
-    std::uint32_t left = 0, right = 0;
-    auto const bit = [&](program::TensorId id) {
-        return id.value < static_cast<int>(graph.inputs.size()) ? 1u << id.value : 0u;
-    };
-    for (auto const& op : graph.ops) {
-        auto const& field = program::info(op.code).field;
-        auto const terms = static_cast<std::size_t>(field.terms);
-        for (std::size_t t = 0; t < terms; ++t) {
-            left |= bit(op.inputs[t]);
-            right |= bit(op.inputs[t + terms]);
-        }
-        auto const is_part = [](Word const& word) { return !word.is_unit(); };
-        if (field.access == Access::normalise && std::ranges::count_if(shapes[op.inputs[0]], is_part) == 1)
-            traits.taken_twice |= bit(op.inputs[0]);
-    }
-    traits.taken_twice |= left & right;
-}
-
-Traits traits_of(Source const& source) {
-    Traits out;
-    auto const graph = program::build(source);
-    auto const tensors = program::infer(graph);
-    for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
-    out.inputs = graph.inputs.size();
-    out.outputs = graph.outputs.size();
-    out.op_count = static_cast<int>(graph.ops.size());
-    auto const shapes = program::symbolic_shapes(source);
-    out.symbols = program::symbols_of(source).names.size();
-    add_taken_twice(out, graph, shapes);
-    add_library(out, graph, tensors);
-    for (auto const id : tensors.ids()) {
-        if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
-        auto const& op = graph.ops[tensors[id].maker];
-        out.ops.insert(op.code);
-        out.has_exp = out.has_exp || program::info(op.code).field.scalar == field::Scalar::exp;
-        auto const rank = tensors[op.inputs[0]].shape.rank();
-        add_attributes(out, op, shapes[id], rank);
-    }
-    return out;
-}
 
 /// Mirage has its own settings for its benchmark programs; full needs to know which programs want two kernels.
 SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source, Traits const& traits) {
@@ -245,6 +142,7 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     append(ops, used(rows(Access::contraction, Offer::if_used), traits));
     append(ops, pointwise_ops(traits));
     append(ops, traits.rearranged);
+    append(ops, with_companions(Access::pointwise, traits));
     append(ops, with_companions(Access::normalise, traits));
     append(ops, along_axes(used(rows(Access::reduction, Offer::if_used), traits), traits));
     append(ops, used(rows(Access::pointwise, Offer::if_used_in_full_blocks), traits));
@@ -378,13 +276,25 @@ void check(Traits const& traits) {
                          fmt::format("{} inputs, more than {}: leave some out", traits.inputs, max_tensors - 1));
 }
 
+/// Of programs that are one kernel: more where every op works on single values, for which few ops are tried.
+int one_kernel_block_ops(Traits const& traits) {
+    auto const is_pointwise = [](OpCode code) { return program::is_pointwise(program::info(code)); };
+    if (!std::ranges::all_of(traits.ops, is_pointwise)) return most_block_ops;
+    return std::clamp(traits.op_count, most_block_ops, most_pointwise_block_ops);
+}
+
 /// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
-/// stage is searched from the start; those before it cost little beside it.
-std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config) {
+/// stage is searched from the start; those before it cost little beside it. What two small kernels can do comes before
+/// large single ones.
+std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, Traits const& traits) {
     auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;
     if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
     std::vector<Limits> out;
-    for (int ops = 1; ops <= one_kernel_block_ops; ++ops) out.push_back({1, 1, ops});
+    auto const most = one_kernel_block_ops(traits);
+    for (int ops = 1; ops <= most; ++ops) {
+        out.push_back({1, 1, ops});
+        if (ops == few_block_ops) out.push_back({1, 2, ops});
+    }
     for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
     if (space.graph_kernels > 1) out.push_back(space.widest());
     return out;
@@ -404,8 +314,8 @@ Space make_space(MugraphConfig const& config) {
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
     check(traits, space);
-    space.stages = make_stages(space, config.space);
-    space.fuses_in_order = space.stages.size() > 1 && traits.op_count > one_kernel_block_ops;
+    space.stages = make_stages(space, config.space, traits);
+    space.fuses_in_order = space.stages.size() > 1 && traits.op_count > most_block_ops;
     return space;
 }
 

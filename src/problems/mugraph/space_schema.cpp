@@ -124,11 +124,9 @@ void add_schedules(Section<Space>& section) {
             })
         .field({"grid_dims", "axes of a grid"}, &Space::grid_dims, auto_or_number<std::int32_t>(3))
         .field({"threads", "of a block"}, &Space::threads, auto_or_number<std::int64_t>(1024))
-        .field(
-            {"schedules",
-             "of a form that was found: all legal ones, or the cheapest; auto: all, but the cheapest in full with two "
-             "graph-defined kernels"},
-            &Space::schedules, schedules());
+        .field({"schedules", "of a form that was found: all legal ones, or the cheapest; auto: the cheapest, but all "
+                             "in Mirage's space"},
+               &Space::schedules, schedules());
 }
 
 void add_memory_and_ops(Section<Space>& section) {

@@ -56,6 +56,30 @@ TEST_F(Page, says_how_many_of_the_results_it_lists) {
     EXPECT_THAT(page(full()), HasSubstr("The best 2 of 719 results"));
 }
 
+TEST_F(Page, says_in_the_words_of_the_problem_which_results_it_lists) {
+    auto contents = full();
+    contents.list_note = "one row per <form>";
+    EXPECT_THAT(page(contents), HasSubstr("<caption>one row per &lt;form&gt;</caption>"));
+
+    contents.results = base::Json::array();
+    EXPECT_THAT(page(contents), HasSubstr("<p class=\"empty\">one row per &lt;form&gt;</p>"));
+}
+
+TEST_F(Page, a_column_may_be_a_part_of_an_object) {
+    auto contents = full();
+    contents.columns = {{"id", "id", ""}, {"numerics.rel_error", "rel. error", ""}, {"numerics.none", "none", ""}};
+    contents.results[0]["numerics"] = {{"rel_error", 0.125}};
+    contents.results[1]["numerics"] = nullptr;
+    contents.input["numerics"] = {{"rel_error", 0.25}};
+
+    auto const results = section(page(contents), "results");
+
+    EXPECT_THAT(results, HasSubstr("rel. error</th>"));
+    EXPECT_THAT(results, HasSubstr("data-value=\"0.125\""));
+    EXPECT_THAT(results, HasSubstr("data-value=\"0.25\""));
+    EXPECT_THAT(results, Not(HasSubstr("none</th>")));
+}
+
 TEST_F(Page, tells_every_field_of_an_execution_and_the_command) {
     auto const html = page(full());
     auto const provenance = section(html, "provenance");

@@ -25,13 +25,14 @@ std::vector<config::HardwareConfig> machines() {
     odd.sector = 24;
     return {*config::find_hardware("a100"), *config::find_hardware("cpu"), slow, odd};
 }
+/// All on the first machine, the smallest on the others as well.
 std::vector<MugraphConfig> experiments_on_all_machines() {
-    std::vector<MugraphConfig> out;
-    for (auto const& hardware : machines())
-        for (auto experiment : experiments()) {
-            experiment.hardware = hardware;
-            out.push_back(experiment);
-        }
+    auto out = experiments();
+    for (auto const& hardware : machines()) {
+        auto small = out[2];
+        small.hardware = hardware;
+        out.push_back(small);
+    }
     return out;
 }
 

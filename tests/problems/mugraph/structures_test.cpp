@@ -1,3 +1,4 @@
+#include "path.hpp"
 #include "programs.hpp"
 
 #include "espalier/cost/roofline.hpp"
@@ -212,6 +213,59 @@ TEST(Library, a_norm_may_stay_a_kernel_of_its_own) {
     EXPECT_TRUE(std::ranges::any_of(found, [](Graph const& graph) {
         return std::ranges::count(graph.ops, OpCode::rms_norm, &program::Op::code) == 1;
     }));
+}
+
+/// One op after the other, each on the newest tensor and, if it takes two, on one of the inputs.
+void add_chain(program::Source& source, std::vector<std::string> const& ops, std::string const& other) {
+    for (auto const& op : ops) {
+        auto const newest = source.ops.empty() ? source.inputs[0].name : source.ops.back().out[0];
+        auto const is_binary = op == "add" || op == "mul" || op == "matmul";
+        auto const in = is_binary ? std::vector{newest, other} : std::vector{newest};
+        source.ops.push_back({{fmt::format("t{}_", source.ops.size())}, op, in, {}});
+    }
+    source.outputs = {source.ops.back().out[0]};
+}
+
+/// The roots beside that of the search, with their programs at full size not asked for.
+std::vector<Node> fused_roots(program::Source const& source) {
+    auto roots = Mugraph(experiment(source), {}, 1).roots();
+    roots.erase(roots.begin());
+    return roots;
+}
+
+TEST(FusedInOrder, twelve_pointwise_ops_are_one_kernel) {
+    program::Source source{.dims = {{"B", 512}, {"N", 1024}}, .inputs = {{"X", {"B", "N"}}, {"A", {"1", "N"}}}};
+    add_chain(source, {"add", "silu", "mul", "relu", "gelu", "add", "silu", "mul", "gelu", "relu", "add", "silu"}, "A");
+
+    auto const roots = fused_roots(source);
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_EQ(roots[0].begins, 1);
+    EXPECT_EQ(launches(roots[0]), 1);
+}
+
+TEST(FusedInOrder, two_products_and_what_is_around_them_are_few_kernels) {
+    program::Source source{.dims = {{"B", 16}, {"K", 1024}, {"H", 1024}, {"N", 1024}},
+                           .inputs = {{"X", {"B", "K"}},
+                                      {"G", {"1", "K"}},
+                                      {"W", {"K", "H"}},
+                                      {"b", {"1", "H"}},
+                                      {"V", {"H", "N"}},
+                                      {"c", {"1", "N"}}}};
+    add_chain(source, {"rmsnorm", "mul", "silu"}, "G");
+    add_chain(source, {"matmul"}, "W");
+    add_chain(source, {"add", "gelu", "mul", "relu", "silu", "mul", "gelu", "relu"}, "b");
+    add_chain(source, {"matmul"}, "V");
+    add_chain(source, {"add", "gelu", "mul", "relu", "silu", "mul", "gelu", "relu", "silu", "gelu", "relu"}, "c");
+
+    auto const roots = fused_roots(source);
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_LE(launches(roots[0]), 4);
+}
+
+TEST(FusedInOrder, a_program_that_fits_into_a_kernel_is_left_to_the_search) {
+    EXPECT_TRUE(fused_roots(residual_linear(4, 8, 8)).empty());
 }
 
 TEST(StoredAndRead, a_program_of_one_output_has_no_such_tensors) {

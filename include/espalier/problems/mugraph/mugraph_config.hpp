@@ -36,7 +36,7 @@ struct SpaceConfig {
     std::optional<bool> liveness;            ///< a tile frees its memory after its last reader; mirage: no
     std::vector<program::OpCode> kernel_ops; ///< besides graph-defined kernels
     std::vector<program::OpCode> block_ops;
-    Schedules schedules = Schedules::automatic; ///< of a form: all, or the cheapest; full with 2 graph kernels: best
+    Schedules schedules = Schedules::automatic; ///< of a form: all, or the cheapest; full: best
 
     std::optional<bool> unsafe_softmax; ///< also exp(x) where the program has exp(x - max(x)) only; no
 

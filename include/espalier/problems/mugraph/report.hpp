@@ -18,8 +18,8 @@ using Records = std::vector<search::ResultRecord>;
 [[nodiscard]] base::Json summary_json(search::ProblemInfo const& info, search::Counts const& counts,
                                       Records const& records);
 /// Records are the cheapest first, as StoredResults::ranked() gives them. One object a result: `{id, key, cost_us,
-/// speedup, kernels, graph_kernels, loop_range, verified, error_bound, found_s, scope, sampled_elements, text}`. `top`
-/// 0: all.
+/// speedup, kernels, graph_kernels, loop_range, verified, error_bound, found_s, scope, sampled_elements, form,
+/// numerics, text}`. `top` 0: all. Numerics are estimated now, and after some hundred programs no more.
 [[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list, std::size_t top);
 /// Of those at the given places of the list.
 [[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list,

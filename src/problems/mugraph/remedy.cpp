@@ -1,0 +1,107 @@
+#include "remedy.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/problems/mugraph/mugraph.hpp"
+#include "espalier/problems/mugraph/space.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace espalier::problems::mugraph {
+namespace {
+
+/// One key with another value.
+struct Change {
+    std::string key;
+    MugraphConfig config;
+};
+
+class Changes {
+public:
+    explicit Changes(MugraphConfig const& config) : config_(config), space_(make_space(config)) {}
+
+    std::vector<Change> run() {
+        for (int more = 1; more <= 3; ++more) raise("max_block_ops", &SpaceConfig::max_block_ops, space_.max_block_ops + more);
+        for (int more = 1; more <= 2; ++more)
+            raise("max_kernel_ops", &SpaceConfig::max_kernel_ops, space_.max_kernel_ops + more);
+        for (auto kernels = space_.graph_kernels + 1; kernels <= max_graph_kernels; ++kernels)
+            raise("max_graph_kernels", &SpaceConfig::max_graph_kernels, kernels);
+        raise("max_outputs", &SpaceConfig::max_outputs, space_.max_outputs + 1);
+        raise("grid_dims", &SpaceConfig::grid_dims, space_.grid_dims + 1);
+        widen_numbers();
+        widen_lists();
+        if (config_.space.from == SpaceConfig::Preset::mirage) change("from: full", [](SpaceConfig& space) { space.from = SpaceConfig::Preset::full; });
+        change("unsafe_softmax: true", [](SpaceConfig& space) { space.unsafe_softmax = true; });
+        return std::move(out_);
+    }
+
+private:
+    template <class Set>
+    void change(std::string key, Set const& set) {
+        out_.push_back({std::move(key), config_});
+        set(out_.back().config.space);
+        if (out_.back().config.space == config_.space) out_.pop_back();
+    }
+    void raise(std::string_view key, std::int32_t SpaceConfig::*member, int value) {
+        change(fmt::format("{}: {}", key, value), [&](SpaceConfig& space) { space.*member = value; });
+    }
+    /// What was made narrower than it has to be.
+    void widen_numbers() {
+        auto const& space = config_.space;
+        if (space.shared_memory_bytes > 0)
+            change("shared_memory: auto", [](SpaceConfig& to) { to.shared_memory_bytes = 0; });
+        if (space.max_loop > 0) change("max_loop: auto", [](SpaceConfig& to) { to.max_loop = 0; });
+        if (space.min_blocks > 1) change("blocks.min: 1", [](SpaceConfig& to) { to.min_blocks = 1; });
+        if (space.max_blocks > 0) change("blocks.max: auto", [](SpaceConfig& to) { to.max_blocks = 0; });
+        if (space.liveness == false) change("liveness: true", [](SpaceConfig& to) { to.liveness = true; });
+    }
+    void widen_lists() {
+        auto const& space = config_.space;
+        if (!space.loops.empty()) change("loops: auto", [](SpaceConfig& to) { to.loops.clear(); });
+        if (!space.tiles.empty()) change("tiles: auto", [](SpaceConfig& to) { to.tiles.clear(); });
+        if (!space.kernel_ops.empty()) change("kernel_ops: auto", [](SpaceConfig& to) { to.kernel_ops.clear(); });
+        if (!space.block_ops.empty()) change("block_ops: auto", [](SpaceConfig& to) { to.block_ops.clear(); });
+    }
+
+    MugraphConfig const& config_;
+    Space space_;
+    std::vector<Change> out_;
+};
+
+/// Depth first, until the first program that is verified.
+bool finds_any(MugraphConfig const& config, std::uint64_t nodes) {
+    config::VerifyConfig verify;
+    verify.device = config::Device::cpu;
+    Mugraph const problem(config, verify, 1);
+    auto const info = problem.info();
+    search::Notes notes(info);
+    auto workspace = problem.make_workspace(notes);
+    auto stack = problem.roots();
+    for (int stage = 0; !stack.empty(); stack = problem.next_stage(stage++, {}))
+        for (; !stack.empty(); --nodes) {
+            if (nodes == 0) return false;
+            auto const node = stack.back();
+            stack.pop_back();
+            search::Children<Node> children(stack);
+            if (problem.assess(node, workspace).action == search::Assessment::Action::expand)
+                problem.expand(node, workspace, children);
+            else if (problem.verify(std::span(&node, 1), workspace).front().result)
+                return true;
+        }
+    return false;
+}
+
+} // namespace
+
+std::optional<std::string> find_remedy(MugraphConfig const& config, std::uint64_t nodes) {
+    for (auto const& [key, changed] : Changes(config).run()) {
+        try {
+            if (finds_any(changed, nodes)) return "space." + key;
+        } catch (base::InputError const&) { // a limit beyond what is supported
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace espalier::problems::mugraph
