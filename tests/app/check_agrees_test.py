@@ -80,7 +80,7 @@ def space(draw: random.Random) -> str:
         if draw.random() < share:
             keys.append(text)
 
-    maybe(f"max_graph_kernels: {draw.choice([1, 2, 2, 3])}")
+    maybe(f"max_graph_kernels: {draw.choice([1, 2, 2, 4])}")
     maybe(f"max_kernel_ops: {draw.choice([1, 2, 3, 5, 20, 64])}")
     maybe(f"max_block_ops: {draw.choice([1, 2, 5, 9, 17, 40])}")
     maybe(f"max_outputs: {draw.choice([1, 2, 4])}")

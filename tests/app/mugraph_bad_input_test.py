@@ -92,16 +92,16 @@ class BadProgram(Case):
         self.assertEqual(said.count("error: "), 3, said)
 
     def test_limits_that_no_search_has(self):
-        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_graph_kernels: 3}\n"), "bad.yaml:4:30:", "max_graph_kernels", "use 1 or 2")
+        self.refused(self.builtin("builtin: gated_mlp", "  space: {max_graph_kernels: 4}\n"), "bad.yaml:4:30:", "max_graph_kernels", "use 1 to 3")
         self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 3, max_block_ops: 40}\n"), "bad.yaml:4:45:", "45 steps, more than 40")
         self.refused(self.builtin("builtin: gated_mlp", "  space: {max_kernel_ops: 64}\n"), "bad.yaml:4:27:", "73 steps, more than 40")
 
     def test_a_limit_from_the_command_line_is_named_by_its_flag(self):
         self.file("bad.yaml", self.builtin("builtin: gated_mlp") + RUN)
 
-        result = self.espalier("search", "bad.yaml", "--set", "problem.space.max_graph_kernels=3")
+        result = self.espalier("search", "bad.yaml", "--set", "problem.space.max_graph_kernels=4")
 
-        self.expect_refused(result, "--set problem.space.max_graph_kernels=3: error:")
+        self.expect_refused(result, "--set problem.space.max_graph_kernels=4: error:")
         self.assertFalse((self.folder / "run").exists(), result.text)
 
     def test_an_exponential_of_an_exponential(self):

@@ -21,17 +21,22 @@ void run_dry(search::ThreadedPool& pool, search::PackedNodes const& roots, Meanw
     });
 }
 
-/// Counts and sorted results of all stages.
+/// Counts and sorted results of all stages; where a stage emits records, of those up to it.
 template <search::SearchProblem P>
 Walk search_all(P const& problem, search::PoolOptions const& options) {
     auto const any = search::erase(problem);
     auto const info = any->info();
-    auto const pool = any->make_pool(options);
-    run_dry(*pool, any->roots(), [] {});
-    for (int stage = 0; stage + 1 < info.stages; ++stage) // of problems that emit nothing
-        run_dry(*pool, any->next_stage(stage, {}, {}), [] {});
-    auto harvest = pool->harvest(0);
-    Walk walk{harvest.counts, harvest.results};
+    Walk walk{search::zero_counts(info), {}};
+    auto roots = any->roots();
+    for (int stage = 0; !roots.empty(); ++stage) {
+        auto const pool = any->make_pool(options);
+        run_dry(*pool, roots, [] {});
+        auto harvest = pool->harvest(0);
+        search::add_to(walk.counts, harvest.counts, info);
+        walk.results.insert(walk.results.end(), harvest.results.begin(), harvest.results.end());
+        auto const has_more = stage + 1 < info.stages && harvest.emits.empty();
+        roots = has_more ? any->next_stage(stage, {}) : search::PackedNodes{};
+    }
     std::ranges::sort(walk.results, {}, [](auto const& r) { return std::tie(r.cost, r.key, r.text); });
     if (info.has_bound && !walk.results.empty())
         std::erase_if(walk.results, [best = walk.results[0].cost](auto const& r) { return r.cost > best; });

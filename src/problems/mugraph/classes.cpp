@@ -14,6 +14,7 @@ using Maps = std::vector<std::array<std::int8_t, 3>>;
 using Axes = std::array<Axis, 3>;
 
 constexpr Axis generic{Axis::generic};
+constexpr std::size_t most_unevenly_cut = 4; ///< operands that are cut each in its own way
 
 /// The symbol that a dimension is, if it is nothing but one symbol of the program.
 std::optional<int> only_symbol(program::Word const& word) {
@@ -85,6 +86,13 @@ std::vector<Cut> cuts_of(Space const& space, Axes const& axes, SymbolicShape con
     return out;
 }
 
+/// Whether twins have different tiles; of two classes that differ only by which has which, one is kept.
+bool has_other_tiles(Begin const& begin, std::uint32_t twins) {
+    for (std::size_t i = 1; i < begin.count; ++i)
+        if ((twins >> i & 1u) != 0 && !(begin.cuts[i - 1] < begin.cuts[i])) return false;
+    return true;
+}
+
 /// Every axis splits something, and of classes that differ only by the order of generic axes one is kept.
 bool is_class(Space const& space, Begin const& begin) {
     std::array<std::array<std::int8_t, max_operands>, 3> by_axis{};
@@ -112,8 +120,29 @@ void combine(Space const& space, std::vector<std::vector<Cut>> const& cuts, Begi
     }
 }
 
-/// With several axes: classes in which an axis, or the loop, splits a dimension in every operand that has it or in
-/// none. One that splits it in some only leaves tiles that never meet again.
+/// Every way to cut every operand.
+void add_all(Space const& space, Axes const& axes, std::span<SymbolicShape const> operands, std::vector<Begin>& out) {
+    std::vector<std::vector<Cut>> cuts;
+    for (auto const& shape : operands) cuts.push_back(cuts_of(space, axes, shape));
+    Begin begin;
+    begin.axes = axes;
+    combine(space, cuts, begin, out);
+}
+
+/// A grid of one block. What has rows and columns is worth it only if it fits as a whole; a loop goes along rows.
+void add_single_blocks(Space const& space, std::span<SymbolicShape const> operands, std::vector<Begin>& out) {
+    auto const is_row = [](SymbolicShape const& shape) {
+        return std::ranges::count_if(shape, [](auto const& word) { return !word.is_unit(); }) <= 1;
+    };
+    if (std::ranges::all_of(operands, is_row) && operands.size() <= most_unevenly_cut)
+        return add_all(space, {}, operands, out);
+    Begin begin;
+    begin.count = static_cast<std::uint8_t>(operands.size());
+    out.push_back(begin);
+}
+
+/// With several axes or many operands: classes in which an axis, or the loop, splits a dimension in every operand that
+/// has it or in none. One that splits it in some only leaves tiles that never meet again.
 class EvenClasses {
 public:
     EvenClasses(std::span<SymbolicShape const> operands, std::vector<Begin>& out) : operands_(operands), out_(out) {
@@ -268,20 +297,19 @@ private:
 
 } // namespace
 
-std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const> operands) {
+std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const> operands, std::uint32_t twins) {
     std::vector<Begin> out;
+    if (space.has_single_blocks) add_single_blocks(space, operands, out);
+    auto const is_even =
+        space.grids == GridRule::divisors && (space.grid_dims > 1 || operands.size() > most_unevenly_cut);
     EvenClasses even(operands, out);
     for (auto const& axes : grid_kinds(space, operands)) {
-        if (space.grids == GridRule::divisors && space.grid_dims > 1) {
+        if (is_even)
             even.add(axes);
-            continue;
-        }
-        std::vector<std::vector<Cut>> cuts;
-        for (auto const& shape : operands) cuts.push_back(cuts_of(space, axes, shape));
-        Begin begin;
-        begin.axes = axes;
-        combine(space, cuts, begin, out);
+        else
+            add_all(space, axes, operands, out);
     }
+    std::erase_if(out, [&](Begin const& begin) { return !has_other_tiles(begin, twins); });
     return out;
 }
 

@@ -10,8 +10,10 @@
 namespace espalier::problems::mugraph {
 
 /// Every class of schedules of a graph-defined kernel with operands of these shapes: which dimensions the grid and the
-/// loop split. Whether there are numbers for it is another question. `operands` of the results are not filled in.
-[[nodiscard]] std::vector<Begin> classes_of(Space const& space, std::span<program::SymbolicShape const> operands);
+/// loop split. Whether there are numbers for it is another question. `operands` of the results are not filled in. The
+/// operands in `twins`, as bits, are the same tensor as the one before, and get other tiles.
+[[nodiscard]] std::vector<Begin> classes_of(Space const& space, std::span<program::SymbolicShape const> operands,
+                                            std::uint32_t twins = 0);
 
 /// The numbers of one class: every grid and loop range of the space that divides the operands' real shapes.
 /// `known` are the sizes of all symbols that the shapes may have.

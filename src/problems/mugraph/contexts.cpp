@@ -97,6 +97,9 @@ bool Contexts::set_targets(KernelContext& context, Draw draw) const {
             throw refusal(i, fmt::format("divides by zero on {} random inputs in a row (on the small shape where "
                                          "programs are compared, so that no result could be verified): leave it out",
                                          max_draws));
+        auto const access = info(op.code).field.access;
+        if (access == program::Access::normalise || access == program::Access::reduction)
+            context.reduced.push_back(print_of(out));
         tensors.push_back(std::move(out));
     }
     for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[id]));

@@ -28,23 +28,38 @@ std::span<Joins const> joins_of(Space const& space) {
     return mirage_joins;
 }
 
-/// The lists of tensors that a graph-defined kernel may take.
-std::vector<OperandList> operand_lists(OperandRule rule, int count) {
-    std::vector<OperandList> out;
-    auto const add = [&](auto const& is_taken) {
-        OperandList list;
-        for (int i = 0; i < count; ++i)
-            if (is_taken(i)) list.push_back(static_cast<std::uint8_t>(i));
-        out.push_back(std::move(list));
-    };
-    if (rule != OperandRule::any_subset) {
-        auto const takes_all = count <= 3 || (count == 4 && rule == OperandRule::mirage_lora);
-        add([&](int i) { return takes_all || i >= count - 2; });
-        return out;
-    }
-    for (std::uint32_t subset = 1; subset < (1u << count); ++subset)
-        if (__builtin_popcount(subset) <= max_operands) add([&](int i) { return (subset >> i & 1u) != 0; });
+OperandList list_of(std::uint32_t tensors) {
+    OperandList out;
+    for (; tensors != 0; tensors &= tensors - 1) out.push_back(static_cast<std::uint8_t>(std::countr_zero(tensors)));
     return out;
+}
+
+/// The same with a tensor once more.
+OperandList doubled(OperandList list, std::uint8_t tensor) {
+    list.insert(std::ranges::find(list, tensor), tensor);
+    return list;
+}
+
+/// The lists of tensors that a graph-defined kernel may take, of `count` that are there.
+std::vector<OperandList> operand_lists(Space const& space, int count) {
+    if (space.operands != OperandRule::any_subset) {
+        auto const takes_all = count <= 3 || (count == 4 && space.operands == OperandRule::mirage_lora);
+        auto const all = (1u << count) - 1;
+        return {list_of(takes_all ? all : all & ~(all >> 2))};
+    }
+    std::vector<OperandList> out;
+    for (std::uint32_t subset = 1; subset < (1u << count); ++subset) {
+        if (std::popcount(subset) > space.max_operands) continue;
+        out.push_back(list_of(subset));
+        if (std::popcount(subset) == space.max_operands) continue;
+        for (auto const tensor : list_of(subset & space.taken_twice)) out.push_back(doubled(list_of(subset), tensor));
+    }
+    return out;
+}
+
+bool reads_any(Step const& step, std::uint32_t tensors) {
+    auto const operands = std::span(step.in).first(step.count);
+    return std::ranges::any_of(operands, [&](auto tensor) { return (tensors >> tensor & 1u) != 0; });
 }
 
 } // namespace
@@ -167,6 +182,7 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
     announce_all(graph, state);
     for_each_step(graph, self_products(), [&](Step step) {
         step.kind = Step::Kind::kernel_op;
+        if (reads_any(step, state.used_up)) return;
         examine([&]() -> std::optional<Reject> {
             auto const outcome = parts_.values.of(step, state);
             if (!outcome.has_values()) return outcome.why();
@@ -180,8 +196,9 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
 }
 
 void Enumeration::push_begins(Node const& node, KernelState const& state) {
-    for (auto const& operands : operand_lists(setup_->space.operands, state.tensors.count))
-        push_begins_of(node, state, operands);
+    for (auto const& operands : operand_lists(setup_->space, state.tensors.count))
+        if (std::ranges::none_of(operands, [&](auto tensor) { return (state.used_up >> tensor & 1u) != 0; }))
+            push_begins_of(node, state, operands);
 }
 
 void Enumeration::push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands) {

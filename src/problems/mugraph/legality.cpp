@@ -28,10 +28,14 @@ bool are_there(Values const& values, Tensors const& tensors, ValueId first, int 
     return true;
 }
 
+bool is_own_reduction(KernelState const& state, SearchOp const& op, Value const& value) {
+    return !op.is_own || value.is_uncertain || std::ranges::count(state.context->reduced, value.print) > 0;
+}
+
 /// How many operands a graph-defined kernel may have.
-int most_operands(OperandRule rule) {
-    if (rule == OperandRule::any_subset) return max_operands;
-    return rule == OperandRule::mirage ? 3 : 4;
+int most_operands(Space const& space) {
+    if (space.operands == OperandRule::any_subset) return space.max_operands;
+    return space.operands == OperandRule::mirage ? 3 : 4;
 }
 
 } // namespace
@@ -50,8 +54,7 @@ bool Legality::is_output(program::SymbolicShape const& shape) const {
 bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
     auto const& space = setup_->space;
     auto const graphs = std::min(ops_left, graphs_left);
-    auto const most =
-        graphs * (most_operands(space.operands) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
+    auto const most = graphs * (most_operands(space) - 1) + (ops_left - graphs) * reduction_of(space.kernel_ops);
     return unconsumed - most <= static_cast<int>(setup_->target.output_shapes.size());
 }
 
@@ -64,8 +67,10 @@ bool Legality::can_be_outputs(int unconsumed) const {
 std::optional<Reject> Legality::why_no_kernel_op(KernelState const& state, Step const& step, ValueId first,
                                                  int graphs_left) const {
     auto const& values = state.context->values;
-    auto const made = setup_->space.kernel_ops[step.op].row().outputs;
+    auto const& op = setup_->space.kernel_ops[step.op];
+    auto const made = op.row().outputs;
     if (are_there(values, state.tensors, first, made)) return Reject::equal_value;
+    if (!is_own_reduction(state, op, values[first])) return Reject::expression;
     auto after = state.tensors;
     after.consume(step);
     if (after.count + made > max_tensors) return Reject::unconsumed;

@@ -1,6 +1,7 @@
 #include "espalier/problems/mugraph/mugraph.hpp"
 
 #include "explorer.hpp"
+#include "fusion.hpp"
 #include "instantiate.hpp"
 #include "shrink.hpp"
 #include "verifier.hpp"
@@ -170,7 +171,13 @@ search::ProblemInfo Mugraph::info() const {
     return info;
 }
 
-std::vector<Node> Mugraph::roots() const { return {Node{}}; }
+std::vector<Node> Mugraph::roots() const {
+    std::vector<Node> out{Node{}};
+    search::Notes notes{search::ProblemInfo{}};
+    if (shared_->setup.space.fuses_in_order)
+        for (auto const& node : fused_in_order(shared_->setup, notes)) out.push_back(node);
+    return out;
+}
 
 std::vector<Node> Mugraph::next_stage(int stage, std::vector<search::EmitGroup> const&) const {
     if (stage + 1 >= info().stages) return {};

@@ -14,11 +14,12 @@ namespace espalier::problems::mugraph {
 
 /// The order in which ops are appended: by the newest operand, so that every graph is made exactly once.
 [[nodiscard]] inline std::uint64_t order_key(std::span<std::uint8_t const> operands, std::uint8_t op) {
-    static_assert(max_operands <= 5, "the operands of a step have 40 bits");
+    constexpr int bits = 5;
+    static_assert(bits * max_operands <= 40 && max_tensors < 1 << bits, "the operands of a step have 40 bits");
     std::uint64_t newest = 0, rest = 0;
     for (auto const in : operands) {
         newest = newest > in ? newest : in;
-        rest = rest << 8 | (in + 1u);
+        rest = rest << bits | (in + 1u);
     }
     return (newest + 1) << 48 | static_cast<std::uint64_t>(op) << 40 | rest;
 }

@@ -77,6 +77,7 @@ void Replay::add_op(Step const& step) {
     auto const& op = setup_->space.kernel_ops[step.op];
     auto const first = require(parts_.values.of(step, kernel_), op);
     kernel_.tensors.consume(step);
+    if (op.uses_up) kernel_.used_up |= 1u << step.in[0];
     kernel_.tensors.add(first, op.row().outputs);
     kernel_.last_key = key_of(step);
     ++kernel_.ops;

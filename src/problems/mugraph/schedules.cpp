@@ -137,11 +137,9 @@ Schedules::List Schedules::extend(Place const& at, int kernel, List const& befor
 /// complete; until then its operands must fit, and its ops have no say.
 std::uint64_t Schedules::key_before(Node const& node, int kernel) const {
     if (kernel == 0) return 0;
-    auto const key = context_key(node, 0);
+    auto const key = context_key(node, kernel - 1);
     if (setup_->space.has_liveness) return key;
-    int begin = 0;
-    while (node.steps[static_cast<std::size_t>(begin)].kind != Step::Kind::begin) ++begin;
-    return base::hash_combine(key, steps_hash(node, begin, finish_of(node, begin) + 1));
+    return base::hash_combine(key, steps_hash(node, 0, end_of_kernel(node, kernel - 1)));
 }
 
 Schedules::List const& Schedules::before(Place const& at, int kernel) {
@@ -149,9 +147,20 @@ Schedules::List const& Schedules::before(Place const& at, int kernel) {
     auto const known = lists_.find(key);
     if (known != lists_.end()) return known->second;
     auto const check = setup_->space.has_liveness ? MemoryCheck::operands : MemoryCheck::whole_block;
-    auto list = kernel == 0 ? List{{setup_->target.real_sizes(), {}}} : extend(at, 0, before(at, 0), check);
+    auto list = kernel == 0 ? List{{setup_->target.real_sizes(), {}}}
+                            : extend(at, kernel - 1, alike_once(at, kernel - 1, before(at, kernel - 1)), check);
     if (lists_.size() >= max_lists) lists_.clear(); // they are long, and one after the other is needed
     return lists_[key] = std::move(list);
+}
+
+/// With liveness, where only the sizes of tensors matter to what follows: of schedules that look alike, one.
+Schedules::List Schedules::alike_once(Place const& at, int kernels, List const& list) const {
+    if (kernels == 0 || !setup_->space.has_liveness) return list;
+    std::map<std::uint64_t, Scheduled> out;
+    for (auto const& one : list) out.try_emplace(sizes_hash(at.state, one.sizes), one);
+    List kept;
+    for (auto const& [key, one] : out) kept.push_back(one);
+    return kept;
 }
 
 Schedules::List Schedules::of_operands(Place const& at, int kernel) {
@@ -208,21 +217,25 @@ std::optional<Reject> Schedules::why_infeasible(Begin const& begin, int kernel, 
 
 Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std::uint8_t const> operands) {
     auto const shapes = operand_shapes(at.state, operands);
-    auto key = key_before(at.node, at.node.begins);
+    std::uint32_t twins = 0;
+    for (std::size_t i = 1; i < operands.size(); ++i)
+        if (operands[i] == operands[i - 1]) twins |= 1u << i;
+    auto key = base::hash_combine(key_before(at.node, at.node.begins), twins);
     for (auto const& shape : shapes) {
         key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     }
     if (auto const known = classes_.find(key); known != classes_.end()) return known->second;
-    auto found = find_classes(at, shapes); // remembered when it is whole: a run may stop in the middle
+    auto found = find_classes(at, shapes, twins); // remembered when it is whole: a run may stop in the middle
     return classes_[key] = std::move(found);
 }
 
-Schedules::Classes Schedules::find_classes(Place const& at, std::span<SymbolicShape const> operands) {
+Schedules::Classes Schedules::find_classes(Place const& at, std::span<SymbolicShape const> operands,
+                                           std::uint32_t twins) {
     Classes out;
     auto const kernel = static_cast<int>(at.node.begins);
     auto const earlier = distinct_for(operands, before(at, kernel));
-    for (auto const& begin : classes_of(setup_->space, operands)) {
+    for (auto const& begin : classes_of(setup_->space, operands, twins)) {
         notes_->stop().check();
         auto why = why_infeasible(begin, kernel, operands, earlier);
         if (!why && !can_shrink(setup_->target, at, begin, operands)) why = Reject::no_grid;

@@ -52,7 +52,9 @@ private:
     [[nodiscard]] List const& before(Place const& at, int kernel);
     [[nodiscard]] List extend(Place const& at, int kernel, List const& before, MemoryCheck check) const;
     [[nodiscard]] List cheapest(Place const& at, int kernel, List const& list) const;
-    [[nodiscard]] Classes find_classes(Place const& at, std::span<program::SymbolicShape const> operands);
+    [[nodiscard]] List alike_once(Place const& at, int kernels, List const& list) const;
+    [[nodiscard]] Classes find_classes(Place const& at, std::span<program::SymbolicShape const> operands,
+                                       std::uint32_t twins);
     /// Nothing if the class has a schedule, else why not.
     [[nodiscard]] std::optional<Reject> why_infeasible(Begin const& begin, int kernel,
                                                        std::span<program::SymbolicShape const> operands,

@@ -8,9 +8,10 @@ namespace {
 
 using program::Word;
 
-/// Axis sizes and loop ranges of the first and the second kernel: no two that meet are equal, none is that of the first
+/// Axis sizes and loop ranges of one kernel after the other: no two that meet are equal, none is that of the first
 /// shrunk shape throughout.
-constexpr std::array<std::array<std::int64_t, 4>, max_graph_kernels> kernel_sizes{{{3, 2, 2, 5}, {2, 3, 2, 5}}};
+constexpr std::array<std::array<std::int64_t, 4>, max_graph_kernels> kernel_sizes{
+    {{3, 2, 2, 5}, {2, 3, 2, 5}, {5, 2, 3, 3}}};
 
 /// By how many parts each dimension of the program must be divisible, kernel by kernel.
 class Divisors {
@@ -149,7 +150,7 @@ Sizes first_sizes(Target const& target, std::uint32_t unit_dims) {
 Sizes second_sizes(Target const& target, Node const& node, program::SymbolicShapes const& shapes) {
     Sizes sizes;
     sizes.fill(1);
-    for (int k = 0; k < max_graph_kernels; ++k)
+    for (int k = 0; k < node.begins; ++k)
         for (int a = 0; a < 4; ++a)
             sizes[static_cast<std::size_t>(target.axis_symbol(k, a))] =
                 kernel_sizes[static_cast<std::size_t>(k)][static_cast<std::size_t>(a)];

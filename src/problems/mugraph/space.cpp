@@ -1,5 +1,7 @@
 #include "espalier/problems/mugraph/space.hpp"
 
+#include "traits.hpp"
+
 #include "espalier/base/key_error.hpp"
 
 #include <fmt/format.h>
@@ -19,61 +21,6 @@ using program::Offer;
 using program::OpCode;
 using program::Source;
 using program::Word;
-
-/// What of the program decides defaults.
-struct Traits {
-    bool has_exp = false;
-    std::set<OpCode> ops;
-    std::vector<std::int64_t> norm_axes; ///< from the back, other than -1
-    std::vector<SearchOp> bounded;       ///< pointwise ops with the bounds that they have
-    std::vector<SearchOp> sums_to;       ///< with the axis from the back
-    std::vector<SearchOp> rearranged;    ///< with the order of dimensions that they have
-    std::vector<double> eps;             ///< of norms; 0 where one has none
-    int rank = 0;
-    std::size_t inputs = 0, outputs = 0;
-    int op_count = 0;
-};
-
-void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
-    if (!std::ranges::count(ops, op)) ops.push_back(op);
-}
-
-bool takes_eps(program::OpInfo const& row) { return std::ranges::count(row.attributes, AttributeName::eps) > 0; }
-
-/// Notes what an op is given besides its operands; `shape` is that of its result.
-void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
-    auto const& row = program::info(op.code);
-    if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
-    if (row.field.access == Access::rearrange) add_once(traits.rearranged, {op.code, op.attributes, {}});
-    if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
-    auto const axis = op.attributes.whole(AttributeName::axis, -1);
-    auto const back = axis < 0 ? axis : axis - rank;
-    if (row.field.reduction.to_size)
-        add_once(traits.sums_to,
-                 {op.code, back == -1 ? Attributes{} : Attributes::axis(back), shape[rank + static_cast<int>(back)]});
-    if (row.field.norm == program::Norm::rms && back != -1 && !std::ranges::count(traits.norm_axes, back))
-        traits.norm_axes.push_back(back);
-}
-
-Traits traits_of(Source const& source) {
-    Traits out;
-    auto const graph = program::build(source);
-    auto const tensors = program::infer(graph);
-    for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
-    out.inputs = graph.inputs.size();
-    out.op_count = static_cast<int>(graph.ops.size());
-    out.outputs = graph.outputs.size();
-    auto const shapes = program::symbolic_shapes(source);
-    for (auto const id : tensors.ids()) {
-        if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
-        auto const& op = graph.ops[tensors[id].maker];
-        out.ops.insert(op.code);
-        out.has_exp = out.has_exp || program::info(op.code).field.scalar == field::Scalar::exp;
-        auto const rank = tensors[op.inputs[0]].shape.rank();
-        add_attributes(out, op, shapes[id], rank);
-    }
-    return out;
-}
 
 /// Mirage has its own settings for its benchmark programs; full needs to know which programs want two kernels.
 SpaceConfig::Setting setting_of(SpaceConfig const& config, Source const& source, Traits const& traits) {
@@ -179,6 +126,15 @@ std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source cons
     return ops;
 }
 
+/// The same along the other axes of the program too.
+std::vector<SearchOp> along_axes(std::vector<SearchOp> ops, Traits const& traits) {
+    for (auto const& op : std::vector(ops))
+        for (auto const axis : traits.axes)
+            if (op.row().field.access == Access::normalise || op.row().field.reduction.over_axis)
+                ops.push_back({op.row(), Attributes::axis(axis), {}});
+    return ops;
+}
+
 /// What every block of the full space may use, before the for-loop decides between sums and accumulators.
 std::vector<SearchOp> full_common_ops(Traits const& traits) {
     auto ops = rows(Access::contraction, Offer::always);
@@ -188,12 +144,10 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     append(ops, traits.rearranged);
     append(ops, with_companions(Access::pointwise, traits));
     append(ops, with_companions(Access::normalise, traits));
-    append(ops, used(rows(Access::reduction, Offer::if_used), traits));
-    for (auto const access : {Access::pointwise, Access::normalise})
-        append(ops, used(rows(access, Offer::if_used_in_full_blocks), traits));
-    append(ops, rows(Access::normalise, Offer::always));
-    for (auto const& norm : rows(Access::normalise, Offer::always))
-        for (auto const axis : traits.norm_axes) ops.push_back({norm.row(), Attributes::axis(axis), {}});
+    append(ops, along_axes(used(rows(Access::reduction, Offer::if_used), traits), traits));
+    append(ops, used(rows(Access::pointwise, Offer::if_used_in_full_blocks), traits));
+    append(ops, along_axes(used(rows(Access::normalise, Offer::if_used_in_full_blocks), traits), traits));
+    append(ops, along_axes(rows(Access::normalise, Offer::always), traits));
     return ops;
 }
 
@@ -221,10 +175,11 @@ Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits co
 Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Traits const& traits) {
     Space space;
     space.kernel_ops = kernel_ops(traits);
+    append(space.kernel_ops, traits.library);
     space.block_ops = space.unlooped_block_ops = full_common_ops(traits);
-    append(space.block_ops, rows(Access::accumulate, Offer::always));
+    append(space.block_ops, along_axes(rows(Access::accumulate, Offer::always), traits));
     append(space.block_ops, with_companions(Access::accumulate, traits));
-    append(space.unlooped_block_ops, rows(Access::reduction, Offer::always));
+    append(space.unlooped_block_ops, along_axes(rows(Access::reduction, Offer::always), traits));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
     for (auto const& [ops, access] :
@@ -232,9 +187,13 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
         if (space.graph_kernels > 1) add_sums_to(*ops, access, config.program);
         for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
+    auto const inputs = static_cast<int>(traits.inputs);
+    space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
+    space.has_single_blocks = true;
+    if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
     space.has_epilogues = true;
     space.has_read_outputs = traits.outputs > 1;
     space.max_outputs = std::max(space.max_outputs, static_cast<int>(traits.outputs));
@@ -288,7 +247,7 @@ void check(Space const& space, SpaceConfig const& config) {
     if (space.graph_kernels > max_graph_kernels)
         throw base::KeyError(
             "problem.space.max_graph_kernels",
-            fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 or {}",
+            fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 to {}",
                         space.graph_kernels, max_graph_kernels, max_graph_kernels));
     auto const steps = space.max_kernel_ops + space.graph_kernels * (space.max_block_ops + 2);
     if (steps <= max_steps) return;
@@ -300,6 +259,15 @@ void check(Space const& space, SpaceConfig const& config) {
                                      "are {} steps, more than {}: lower one of these limits",
                                      space.max_kernel_ops, space.graph_kernels, space.graph_kernels == 1 ? "" : "s",
                                      space.max_block_ops, steps, max_steps));
+}
+
+void check(Traits const& traits, Space const& space) {
+    auto const symbols = static_cast<int>(traits.symbols) + 4 * space.graph_kernels;
+    if (symbols > Word::max_symbols)
+        throw base::KeyError("problem.space.max_graph_kernels",
+                             fmt::format("{} dimensions and {} graph-defined kernels are {} symbols, more than {}: use "
+                                         "fewer kernels",
+                                         traits.symbols, space.graph_kernels, symbols, Word::max_symbols));
 }
 
 void check(Traits const& traits) {
@@ -345,7 +313,9 @@ Space make_space(MugraphConfig const& config) {
     std::erase_if(space.unlooped_block_ops,
                   [&](SearchOp const& op) { return !space.needs_accumulators && program::is_accumulator(op.row()); });
     check(space, config.space);
+    check(traits, space);
     space.stages = make_stages(space, config.space, traits);
+    space.fuses_in_order = space.stages.size() > 1 && traits.op_count > most_block_ops;
     return space;
 }
 

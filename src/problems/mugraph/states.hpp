@@ -45,6 +45,7 @@ struct KernelContext {
     Values values;
     std::vector<ValueId> inputs;
     std::vector<std::uint64_t> targets; ///< prints of the outputs searched for
+    std::vector<std::uint64_t> reduced; ///< of what the program's own norms and reductions make
 };
 
 /// A graph-defined kernel on the way: one class of schedules of certain operands.
@@ -70,6 +71,7 @@ struct KernelState {
     std::uint64_t last_key = 0; ///< what is appended comes after it
     expr::Pattern splits;
     std::uint32_t pattern = 0;
+    std::uint32_t used_up = 0; ///< tensors that nothing may read any more, as bits
 };
 /// The block that is being written, if the program ends inside one.
 struct BlockState {

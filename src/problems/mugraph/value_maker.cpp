@@ -68,7 +68,7 @@ struct Operands {
             key = base::hash_combine(key, static_cast<std::uint64_t>(ids[i].value));
         }
     }
-    std::array<ValueId, max_operands> ids;
+    std::array<ValueId, program::max_inputs> ids;
     std::size_t count;
     std::uint64_t key;
 };
@@ -136,9 +136,9 @@ void ValueMaker::announce(Values const& values, Question const& question) {
 std::optional<Reject> ValueMaker::outline(Values const& values, Question const& question, Value& value) {
     auto const& row = question.op.row();
     auto const operands = question.operands;
-    std::array<program::SymbolicShape, max_operands> shapes;
-    std::array<program::ExprId, max_operands> exprs;
-    std::array<LoopSide, max_operands> sides{};
+    std::array<program::SymbolicShape, program::max_inputs> shapes;
+    std::array<program::ExprId, program::max_inputs> exprs;
+    std::array<LoopSide, program::max_inputs> sides{};
     for (std::size_t i = 0; i < operands.size(); ++i) {
         shapes[i] = values[operands[i]].shape;
         exprs[i] = values[operands[i]].expr;
@@ -154,6 +154,11 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     if (row.field.reduction.is_rescaled && !values[operands[1]].is_maximum) return Reject::shape;
     value.side = *side;
     value.is_maximum = row.field.reduction.fold == program::Fold::largest;
+    value.has_product = row.field.access == program::Access::contraction ||
+                        std::ranges::any_of(operands, [&](ValueId id) { return values[id].has_product; });
+    auto const has_invariant = std::ranges::count(sides, LoopSide::invariant) > 0;
+    if (has_invariant && *side == LoopSide::after_loop && !program::is_accumulator(row) && !value.has_product)
+        return Reject::loop_side; // an epilogue is that of a product; others are cheaper without a loop
     if (filter_->is_on())
         value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;
@@ -176,8 +181,8 @@ std::optional<program::Attributes> ValueMaker::sized(Values const& values, Quest
 std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const& question, Value& value) const {
     auto const attributes = sized(values, question);
     if (!attributes) return Reject::shape;
-    std::array<verify::Tiles const*, max_operands> tiles{};
-    std::array<verify::Tiles, max_operands> firsts; // of what is the same at every step
+    std::array<verify::Tiles const*, program::max_inputs> tiles{};
+    std::array<verify::Tiles, program::max_inputs> firsts; // of what is the same at every step
     value.content = content_of(question.op, value.output);
     auto const& row = question.op.row();
     auto const is_after_loop = value.side == LoopSide::after_loop && !program::is_accumulator(row);

@@ -19,6 +19,7 @@ struct Value {
     program::ExprId expr;
     program::LoopSide side = program::LoopSide::in_loop;
     bool is_uncertain = false; ///< something was divided by zero on the way: the values say nothing
+    bool has_product = false;  ///< made with a contraction in its own graph
     bool is_maximum = false;   ///< of a row: what steps of a loop are rescaled by
     bool takes_memory = true;  ///< Mirage's rule: results of unary ops and plain accumulators do not
     std::uint64_t print = 0;   ///< of values, shape and loop side

@@ -76,6 +76,15 @@ TEST(Path, joins_survive_the_step_that_holds_them) {
     }
 }
 
+TEST(Path, stored_tensors_survive_the_step_that_holds_them) {
+    for (std::uint32_t const stored : {0u, 1u << 5, 1u << 23 | 1u << 2, 7u << 20}) {
+        auto const step = finish_step({1, -1, -1}, stored);
+
+        EXPECT_EQ(stored_of(step), stored);
+        EXPECT_EQ(joins_of(step), (Joins{1, -1, -1}));
+    }
+}
+
 TEST(Path, a_kernel_depends_on_what_comes_before_it_and_on_its_class) {
     auto const node = two_kernels_and_two_ops();
     auto const first = context_key(node, 0), second = context_key(node, 1);

@@ -1,8 +1,10 @@
+#include "path.hpp"
 #include "programs.hpp"
 
 #include "espalier/cost/roofline.hpp"
 #include "espalier/problems/mugraph/space.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,6 +113,159 @@ TEST(StoredAndRead, an_output_of_one_kernel_is_read_by_the_next) {
 
     ASSERT_FALSE(found.empty());
     for (auto const& graph : found) EXPECT_GT(program::kernel_count(graph), 1);
+}
+
+TEST(SingleBlock, the_norm_of_one_row_is_one_kernel) {
+    program::Source const source{.dims = {{"K", 4096}},
+                                 .inputs = {{"X", {"1", "K"}}, {"G", {"1", "K"}}},
+                                 .ops = {{{"N"}, "layernorm", {"X"}, {}}, {{"Y"}, "mul", {"N", "G"}, {}}},
+                                 .outputs = {"Y"}};
+    auto const config = experiment(source);
+
+    auto const best = cheapest(search(config));
+
+    ASSERT_TRUE(is_one_kernel(best));
+    EXPECT_EQ(best.bodies[0].schedule.grid, (std::array<std::int64_t, 3>{1, 1, 1}));
+    EXPECT_LT(cost::estimate(best, config.hardware).us, input_cost(config));
+}
+
+/// Rows of X as the left factor, all of it as the right one.
+TEST(TakenTwice, a_matrix_on_both_sides_of_products_has_two_kinds_of_tiles) {
+    program::Source const source{.dims = {{"N", 256}, {"M", 64}},
+                                 .inputs = {{"X", {"N", "N"}}, {"W", {"N", "M"}}},
+                                 .ops = {{{"P"}, "matmul", {"X", "X"}, {}}, {{"Y"}, "matmul", {"P", "W"}, {}}},
+                                 .outputs = {"Y"}};
+
+    auto const found = programs_of(search(experiment(source)));
+
+    auto const takes_x_twice = [](Graph const& graph) {
+        auto const is_twice = [](program::Op const& op) {
+            return op.code == OpCode::graph && std::ranges::count(op.inputs, program::TensorId{0}) == 2;
+        };
+        return std::ranges::any_of(graph.ops, is_twice);
+    };
+    EXPECT_TRUE(
+        std::ranges::any_of(found, [&](Graph const& graph) { return is_one_kernel(graph) && takes_x_twice(graph); }));
+}
+
+TEST(TakenTwice, is_offered_where_it_can_help) {
+    EXPECT_EQ(make_space(full("gated_mlp", {8, 4096, 4096})).taken_twice, 0u);
+    EXPECT_EQ(make_space(full("rmsnorm_linear", {2, 4096, 4096})).taken_twice, 0u);
+    EXPECT_EQ(make_space(full("rmsnorm_linear", {1, 4096, 4096})).taken_twice, 1u);
+}
+
+/// A norm and a sum along the first of two dimensions.
+TEST(OtherAxes, are_reduced_where_the_program_does) {
+    auto const first = program::Attributes::axis(0);
+    program::Source const source{
+        .dims = {{"K", 512}, {"N", 1024}},
+        .inputs = {{"X", {"K", "N"}}, {"G", {"K", "N"}}},
+        .ops = {{{"N_"}, "rmsnorm", {"X"}, first}, {{"P"}, "mul", {"N_", "G"}, {}}, {{"Y"}, "sum", {"P"}, first}},
+        .outputs = {"Y"}};
+
+    auto const best = cheapest(search(experiment(source)));
+
+    ASSERT_TRUE(is_one_kernel(best));
+    EXPECT_EQ(best.bodies[0].schedule.output[0], 1);
+}
+
+/// ((((((X W) + A) B) + C) D) + E): seven inputs.
+TEST(ManyOperands, seven_inputs_are_one_kernel) {
+    program::Source source{.dims = {{"B", 8}, {"K", 512}, {"N", 512}},
+                           .inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}}};
+    source.ops = {{{"T0"}, "matmul", {"X", "W"}, {}}};
+    for (int i = 0; i < 5; ++i) {
+        source.inputs.push_back({fmt::format("A{}", i), {"B", "N"}});
+        source.ops.push_back({{fmt::format("T{}", i + 1)},
+                              i % 2 == 0 ? "add" : "mul",
+                              {fmt::format("T{}", i), fmt::format("A{}", i)},
+                              {}});
+    }
+    source.outputs = {"T5"};
+    auto config = experiment(source);
+    config.space.schedules = SpaceConfig::Schedules::best;
+
+    auto const best = cheapest(search(config));
+
+    EXPECT_TRUE(is_one_kernel(best));
+}
+
+TEST(ThreeKernels, each_op_of_a_chain_has_its_own) {
+    program::Source const source{
+        .dims = {{"B", 4}, {"K", 6}},
+        .inputs = {{"X", {"B", "K"}}},
+        .ops = {{{"R"}, "relu", {"X"}, {}}, {{"S"}, "silu", {"R"}, {}}, {{"Y"}, "gelu", {"S"}, {}}},
+        .outputs = {"Y"}};
+    auto config = experiment(source);
+    config.space.max_graph_kernels = 3;
+    config.space.max_kernel_ops = 3;
+    config.space.max_block_ops = 1;
+    config.space.schedules = SpaceConfig::Schedules::best;
+
+    auto const found = programs_of(search(config));
+
+    EXPECT_TRUE(std::ranges::any_of(found, [](Graph const& graph) { return program::graph_kernel_count(graph) == 3; }));
+}
+
+TEST(Library, a_norm_may_stay_a_kernel_of_its_own) {
+    auto const found = programs_of(search(full("rmsnorm_linear", {4, 48, 40})));
+
+    EXPECT_TRUE(std::ranges::any_of(found, [](Graph const& graph) {
+        return std::ranges::count(graph.ops, OpCode::rms_norm, &program::Op::code) == 1;
+    }));
+}
+
+/// One op after the other, each on the newest tensor and, if it takes two, on one of the inputs.
+void add_chain(program::Source& source, std::vector<std::string> const& ops, std::string const& other) {
+    for (auto const& op : ops) {
+        auto const newest = source.ops.empty() ? source.inputs[0].name : source.ops.back().out[0];
+        auto const is_binary = op == "add" || op == "mul" || op == "matmul";
+        auto const in = is_binary ? std::vector{newest, other} : std::vector{newest};
+        source.ops.push_back({{fmt::format("t{}_", source.ops.size())}, op, in, {}});
+    }
+    source.outputs = {source.ops.back().out[0]};
+}
+
+/// The roots beside that of the search, with their programs at full size not asked for.
+std::vector<Node> fused_roots(program::Source const& source) {
+    auto roots = Mugraph(experiment(source), {}, 1).roots();
+    roots.erase(roots.begin());
+    return roots;
+}
+
+TEST(FusedInOrder, twelve_pointwise_ops_are_one_kernel) {
+    program::Source source{.dims = {{"B", 512}, {"N", 1024}}, .inputs = {{"X", {"B", "N"}}, {"A", {"1", "N"}}}};
+    add_chain(source, {"add", "silu", "mul", "relu", "gelu", "add", "silu", "mul", "gelu", "relu", "add", "silu"}, "A");
+
+    auto const roots = fused_roots(source);
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_EQ(roots[0].begins, 1);
+    EXPECT_EQ(launches(roots[0]), 1);
+}
+
+TEST(FusedInOrder, two_products_and_what_is_around_them_are_few_kernels) {
+    program::Source source{.dims = {{"B", 16}, {"K", 1024}, {"H", 1024}, {"N", 1024}},
+                           .inputs = {{"X", {"B", "K"}},
+                                      {"G", {"1", "K"}},
+                                      {"W", {"K", "H"}},
+                                      {"b", {"1", "H"}},
+                                      {"V", {"H", "N"}},
+                                      {"c", {"1", "N"}}}};
+    add_chain(source, {"rmsnorm", "mul", "silu"}, "G");
+    add_chain(source, {"matmul"}, "W");
+    add_chain(source, {"add", "gelu", "mul", "relu", "silu", "mul", "gelu", "relu"}, "b");
+    add_chain(source, {"matmul"}, "V");
+    add_chain(source, {"add", "gelu", "mul", "relu", "silu", "mul", "gelu", "relu", "silu", "gelu", "relu"}, "c");
+
+    auto const roots = fused_roots(source);
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_LE(launches(roots[0]), 4);
+}
+
+TEST(FusedInOrder, a_program_that_fits_into_a_kernel_is_left_to_the_search) {
+    EXPECT_TRUE(fused_roots(residual_linear(4, 8, 8)).empty());
 }
 
 TEST(StoredAndRead, a_program_of_one_output_has_no_such_tensors) {

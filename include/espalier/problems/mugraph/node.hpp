@@ -10,8 +10,8 @@
 namespace espalier::problems::mugraph {
 
 inline constexpr int max_steps = 40;        ///< of a node: ops at both levels, begins and ends of graph-defined kernels
-inline constexpr int max_graph_kernels = 2; ///< of a program; each has four symbols of its own
-inline constexpr int max_operands = 4;      ///< of a graph-defined kernel
+inline constexpr int max_graph_kernels = 3; ///< of a program; each has four symbols of its own
+inline constexpr int max_operands = 8;      ///< of a graph-defined kernel
 inline constexpr int max_stored = 3;        ///< tensors of a block that are read and put out all the same
 inline constexpr int max_tensors = 24;      ///< of one graph on the way
 
@@ -31,7 +31,7 @@ struct Axis {
 struct Cut {
     std::array<std::int8_t, 3> grid{-1, -1, -1};
     std::int8_t loop = -1;
-    bool operator==(Cut const&) const = default;
+    auto operator<=>(Cut const&) const = default;
 };
 
 /// A graph-defined kernel before its first op: operands and class of schedules, no numbers.

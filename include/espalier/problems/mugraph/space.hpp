@@ -24,7 +24,9 @@ struct SearchOp {
     bool operator==(SearchOp const&) const = default;
 
     program::Attributes attributes;
-    program::Word size; ///< of sum_to: what it sums down to
+    program::Word size;   ///< of sum_to: what it sums down to
+    bool is_own = false;  ///< at kernel level: makes only what the program's own norms and reductions make
+    bool uses_up = false; ///< of its own, too: nothing else reads its operand
 
 private:
     program::OpInfo const* row_;
@@ -62,6 +64,10 @@ struct Space {
     int graph_kernels = 1;
     int max_outputs = 2; ///< of a graph-defined kernel
     OperandRule operands = OperandRule::any_subset;
+    int max_operands = 4;           ///< of a graph-defined kernel, where any subset may be taken
+    std::uint32_t taken_twice = 0;  ///< inputs of the program that a kernel may take in two ways, as bits
+    bool fuses_in_order = false;    ///< the program is longer than a kernel: see fused_in_order()
+    bool has_single_blocks = false; ///< grids of one block
     GridRule grids = GridRule::divisors;
     int grid_dims = 1;
     std::vector<std::int64_t> tiles;       ///< mirage: grid size = dimension / tile
@@ -75,7 +81,7 @@ struct Space {
     bool has_liveness = true;             ///< of tiles in shared memory; else they are summed as Mirage does
     bool needs_accumulators = false;      ///< also without a loop, where they change nothing
     bool has_self_products = false;       ///< mul(x, x) beside square(x)
-    bool has_epilogues = false;           ///< tiles that the loop does not split may be read after it
+    bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
     bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false;     ///< of a form and class only
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
