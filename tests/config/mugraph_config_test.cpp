@@ -132,8 +132,8 @@ TEST(MugraphConfig, ops_shapes_and_dtypes_that_are_not_supported_are_refused_at_
 
 TEST(MugraphConfig, operands_that_do_not_fit_are_refused_at_their_op) {
     EXPECT_THAT(errors_of(with_ops({.second = "{out: Z, op: matmul, in: [W, Y]}"})),
-                StartsWith("exp.yaml:8:7: error: 'problem.program.ops[1]': matmul needs [.., m, k] and [.., k, n] of "
-                           "equal rank, got W [K, N] = [64, 32] and Y [B, K] = [2, 64]\n"));
+                StartsWith("exp.yaml:8:7: error: 'problem.program.ops[1]': matmul needs [.., m, k] and [.., k, n] with "
+                           "equal dimensions before them, or none, got W [K, N] = [64, 32] and Y [B, K] = [2, 64]\n"));
     EXPECT_THAT(errors_of(with_ops({.first = "{out: Y, op: rmsnorm, in: [X], size: 4}"})),
                 StartsWith("exp.yaml:7:38: error: 'problem.program.ops[0]': rms_norm has no attribute `size`"));
 }

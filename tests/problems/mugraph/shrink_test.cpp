@@ -72,7 +72,12 @@ void expect_second_shape(Target const& target, Node const& node, program::Symbol
     ++tally.classes;
     tally.with_two_kernels += node.begins > 1 ? 1 : 0;
     EXPECT_TRUE(divides(target, node, shapes, second, node.begins == 1 ? 2 : 1)) << "class " << tally.classes;
-    EXPECT_NE(numbers_of(target, node, first), numbers_of(target, node, second));
+    auto const is_cut = [](Begin const& begin) {
+        return begin.has_loop() || std::ranges::any_of(begin.axes, &Axis::is_there);
+    };
+    if (std::any_of(node.begin.begin(), node.begin.begin() + node.begins, is_cut)) { // one block has no numbers
+        EXPECT_NE(numbers_of(target, node, first), numbers_of(target, node, second));
+    }
     for (auto const& [whole, part] : target.multiples) {
         EXPECT_EQ(second[static_cast<std::size_t>(whole)] % second[static_cast<std::size_t>(part)], 0);
         EXPECT_GT(second[static_cast<std::size_t>(whole)], second[static_cast<std::size_t>(part)]);
