@@ -58,8 +58,8 @@ bool is_well_formed(OpCall const& call) {
 
 OpStatus evaluate_op(OpCall const& call, Tiles& out) {
     auto const& operands = call.operands;
-    require(!operands.empty() && call.loop > 0 && operands[0]->batch % call.loop == 0 && is_well_formed(call),
-            call.row);
+    require(!operands.empty() && call.loop > 0 && is_well_formed(call), call.row);
+    require(!is_accumulator(call.row) || operands[0]->batch % call.loop == 0, call.row);
     ESP_EXPECT(std::ranges::find(operands, &out) == operands.end());
     prepare(call, out);
     if (!has_fast_path(call.row)) return evaluate_meaning(call, out);
