@@ -1,7 +1,7 @@
 #include "elaborate.hpp"
 
-#include "compositions.hpp"
 #include "limits.hpp"
+#include "source_tables.hpp"
 #include "suggest.hpp"
 
 #include <fmt/format.h>
@@ -19,46 +19,10 @@ namespace {
 
 using Part = SourceProblem::Part;
 
-/// Other names that people write.
-struct Alias {
-    std::string_view name;
-    OpCode code;
-};
-constexpr std::array aliases{Alias{"rmsnorm", OpCode::rms_norm}, Alias{"layernorm", OpCode::layer_norm}};
-
-std::optional<OpCode> code_of(std::string_view name) {
-    auto const alias = std::ranges::find(aliases, name, &Alias::name);
-    return alias != aliases.end() ? std::optional(alias->code) : find_op(name);
-}
-
-std::vector<std::string> known_ops() {
-    auto names = op_names(Level::kernel);
-    for (auto const& alias : aliases) names.emplace_back(alias.name);
-    for (auto const& composition : compositions()) names.emplace_back(composition.name);
-    return names;
-}
-
-bool is_name(std::string_view text) {
-    auto const is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-           std::ranges::all_of(text, is_letter);
-}
-
-/// An operand that is written as a number.
-std::optional<double> constant_of(std::string const& text) {
-    auto const starts = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
-    auto const first = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1u : 0u;
-    if (text.size() <= first || !starts(text[first])) return std::nullopt;
-    double out = 0;
-    auto const [end, error] = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), out);
-    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(out)) return std::nullopt;
-    return out;
-}
-
 /// Goes through a source once. What is wrong makes a tensor unknown, and unknown tensors give no further messages.
-class Elaborator {
+class Elaborator : private SourceTables {
 public:
-    explicit Elaborator(Source const& source) : source_(source), symbols_(symbols_of(source)) {}
+    using SourceTables::SourceTables;
 
     Elaboration run() {
         out_.graph.dtype = source_.dtype;
@@ -73,109 +37,6 @@ public:
     }
 
 private:
-    /// A tensor that has a name; without an id it is known to exist, and no more.
-    struct Tensor {
-        std::optional<TensorId> id;
-        Part part;
-        std::size_t index;
-        bool is_read = false;
-        bool is_output = false;
-        std::optional<TensorId> transposed = std::nullopt; ///< of which it is the transpose, made where it is needed
-    };
-
-    template <class... Args>
-    void problem(Part part, std::size_t index, fmt::format_string<Args...> format, Args&&... args) {
-        out_.problems.push_back({part, index, fmt::format(format, std::forward<Args>(args)...)});
-    }
-
-    // --- dimensions
-
-    void add_dim(std::size_t i) {
-        auto const& [name, size] = source_.dims[i];
-        if (!is_name(name)) problem(Part::dim, i, "'{}' is not a name: letters, digits and _, a letter first", name);
-        if (dims_.contains(name)) return problem(Part::dim, i, "{} is declared twice: remove one", name);
-        auto& known = dims_[name];
-        if (size >= 1 && size <= max_dim)
-            known = size;
-        else
-            problem(Part::dim, i, "{} has size {}: give a whole number from 1 to {}", name, size, max_dim);
-    }
-    void check_symbols() {
-        if (symbols_.names.size() <= max_source_symbols) return;
-        problem(Part::whole, 0,
-                "{} different dimensions ({}), but at most {} of size over 1 are supported: use one name for those "
-                "that are the same, or set some to 1",
-                symbols_.names.size(), fmt::join(symbols_.names, ", "), max_source_symbols);
-        is_symbolic_ = false;
-    }
-    [[nodiscard]] Word word_of(std::string const& dim, std::int64_t size) const {
-        auto const name = literal_size(dim) ? std::to_string(size) : dim;
-        auto const at = std::ranges::find(symbols_.names, name);
-        if (size == 1 || at == symbols_.names.end() || !is_symbolic_) return {};
-        return Word::symbol(static_cast<int>(at - symbols_.names.begin()));
-    }
-    std::optional<std::int64_t> size_of(std::size_t input, std::string const& dim) {
-        if (auto const literal = literal_size(dim)) {
-            if (*literal >= 1 && *literal <= max_dim) return literal;
-            problem(Part::input, input, "a dimension of size {}: give a whole number from 1 to {}", dim, max_dim);
-            return std::nullopt;
-        }
-        if (auto const found = dims_.find(dim); found != dims_.end()) return found->second;
-        problem(Part::input, input, "there is no dimension '{}': {}", dim, did_you_mean(dim, dim_names()));
-        return std::nullopt;
-    }
-    [[nodiscard]] std::vector<std::string> dim_names() const {
-        std::vector<std::string> names;
-        for (auto const& dim : source_.dims) names.push_back(dim.name);
-        return names;
-    }
-
-    // --- tensors
-
-    TensorId push(Shape const& shape, SymbolicShape const& words) {
-        shapes_.push_back(shape);
-        return out_.shapes.push_back(words);
-    }
-    [[nodiscard]] Shape const& shape(TensorId id) const { return shapes_[id]; }
-    [[nodiscard]] SymbolicShape const& words(TensorId id) const { return out_.shapes[id]; }
-
-    void define(std::string const& name, Part part, std::size_t i, std::optional<TensorId> id) {
-        if (!is_name(name)) problem(part, i, "'{}' is not a name: letters, digits and _, a letter first", name);
-        if (!tensors_.emplace(name, Tensor{id, part, i}).second)
-            problem(part, i, "tensor {} is defined twice: give one of them another name", name);
-    }
-    void add_input(std::size_t i) {
-        auto const& input = source_.inputs[i];
-        define(input.name, Part::input, i, shape_of_input(i));
-    }
-    std::optional<TensorId> shape_of_input(std::size_t i) {
-        auto const& dims = source_.inputs[i].dims;
-        if (dims.size() > static_cast<std::size_t>(max_rank)) {
-            problem(Part::input, i, "{} dimensions, but a tensor has at most {}", dims.size(), max_rank);
-            return std::nullopt;
-        }
-        Shape sizes;
-        SymbolicShape names;
-        if (dims.empty()) { // a scalar
-            sizes.push(1);
-            names.push({});
-        }
-        for (auto const& dim : dims)
-            if (auto const size = size_of(i, dim)) {
-                sizes.push(*size);
-                names.push(word_of(dim, *size));
-            }
-        if (sizes.rank() < static_cast<int>(dims.size()) || !is_of_bearable_size(Part::input, i, sizes))
-            return std::nullopt;
-        out_.graph.inputs.push_back({source_.inputs[i].name, sizes});
-        return push(sizes, names);
-    }
-    bool is_of_bearable_size(Part part, std::size_t i, Shape const& sizes) {
-        if (estimate_elements(sizes) <= max_elements) return true;
-        problem(part, i, "a tensor {} has too many elements to count: take smaller sizes", to_text(sizes));
-        return false;
-    }
-
     // --- ops
 
     void add_op(std::size_t i) {
@@ -454,14 +315,7 @@ private:
                         tensor.part == Part::op ? " or output it" : "");
     }
 
-    Source const& source_;
-    Symbols symbols_;
-    bool is_transposed_ = false;                              ///< the right operand of the matmul at hand
-    bool is_symbolic_ = true;                                 ///< else there are too many symbols
-    std::map<std::string, std::optional<std::int64_t>> dims_; ///< nothing: declared with a size that cannot be
-    std::map<std::string, Tensor> tensors_;
-    base::IndexedVector<TensorId, Shape> shapes_;
-    Elaboration out_;
+    bool is_transposed_ = false; ///< the right operand of the matmul at hand
 };
 
 } // namespace

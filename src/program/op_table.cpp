@@ -169,11 +169,11 @@ double silu_of(double x) { return x / (1 + std::exp(-x)); }
 double tanh_of(double x) { return std::tanh(x); }
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-constexpr std::array<OpInfo, op_count> make_table() {
+constexpr auto first_rows() {
     using namespace rules;
     using enum OpCode;
     using C = OpCode; // for names that the C library has too
-    return {
+    return std::array{
         contraction(matmul, 1, matmul_expr),
         offered(Offer::in_full_blocks, contraction(concat_matmul, 2, concat_matmul_expr)),
         offered(Offer::if_used, transposed_contraction(matmul_nt, matmul_expr)),
@@ -196,6 +196,13 @@ constexpr std::array<OpInfo, op_count> make_table() {
                         by_and_over),
         with_attributes(pointwise(shift, {.scalar = Scalar::shift, .expression = shift_expr, .real = real_shift}),
                         by_only),
+    };
+}
+constexpr auto later_rows() {
+    using namespace rules;
+    using enum OpCode;
+    using C = OpCode;
+    return std::array{
         commutative(pointwise(add, {2, Scalar::add, add_expr, real_add})),
         offered(Offer::if_used_in_full_blocks, pointwise(sub, {2, Scalar::sub, sub_expr, real_sub})),
         commutative(pointwise(mul, {2, Scalar::mul, mul_expr, real_mul})),
@@ -226,7 +233,15 @@ constexpr std::array<OpInfo, op_count> make_table() {
     };
 }
 
-constexpr auto table = make_table();
+template <std::size_t N, std::size_t M>
+constexpr std::array<OpInfo, N + M> joined(std::array<OpInfo, N> const& first, std::array<OpInfo, M> const& later) {
+    std::array<OpInfo, N + M> out;
+    std::ranges::copy(first, out.begin());
+    std::ranges::copy(later, out.begin() + N);
+    return out;
+}
+
+constexpr auto table = joined(first_rows(), later_rows());
 
 static_assert(is_closed(table), "an op without a row, or a row at the place of another");
 

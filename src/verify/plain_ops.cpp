@@ -1,10 +1,10 @@
 #include "plain_ops.hpp"
 
-#include "constants.hpp"
 #include "function_tag.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/program/meaning_evaluate.hpp"
+#include "espalier/verify/constants.hpp"
 
 #include <algorithm>
 

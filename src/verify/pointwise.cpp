@@ -1,7 +1,8 @@
-#include "constants.hpp"
 #include "function_tag.hpp"
 #include "inversion.hpp"
 #include "op_access.hpp"
+
+#include "espalier/verify/constants.hpp"
 
 namespace espalier::verify {
 namespace {

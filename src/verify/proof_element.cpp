@@ -1,42 +1,14 @@
 #include "proof_element.hpp"
 
 #include "proof_normal.hpp"
+#include "proof_operands.hpp"
 #include "proof_sign.hpp"
 #include "proof_tiles.hpp"
 
-#include "espalier/program/decimal.hpp"
-
-#include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace espalier::verify::proof {
 namespace {
-
-using program::Access;
-using program::AttributeName;
-using program::Op;
-using program::Shape;
-using program::TensorId;
-using program::TensorInfo;
-
-TensorInfo const& info_of(Place const& place, TensorId tensor) { return place.typed.tensors[tensor]; }
-Shape const& shape_of_operand(Place const& place, Op const& op, std::size_t i = 0) {
-    return info_of(place, op.inputs[i]).shape;
-}
-
-/// Right-aligned; dimensions of size 1 have only index 0.
-Index broadcast_index(Index const& index, Shape const& shape) {
-    Index out(index.end() - shape.rank(), index.end());
-    for (int dim = 0; dim < shape.rank(); ++dim)
-        if (shape[dim] == 1) out[static_cast<std::size_t>(dim)].clear();
-    return out;
-}
-
-/// The axis of an op whose shapes inference accepted.
-int axis_of_operand(Place const& place, Op const& op) {
-    return program::axis_of(op.attributes, shape_of_operand(place, op)).value();
-}
 
 Sum function(Op const& op, std::vector<Sum> arguments) {
     Atom atom;
@@ -48,29 +20,6 @@ Sum function(Op const& op, std::vector<Sum> arguments) {
         atom.attributes.insert(atom.attributes.end(), values.begin(), values.end());
     }
     atom.arguments = std::move(arguments);
-    return to_sum(std::move(atom));
-}
-
-/// A constant is the decimal that is written.
-Fraction fraction_of(double number) {
-    auto const [digits, exponent] = program::decimal_of(number);
-    constexpr int largest = 36; // powers of ten within 128 bits
-    if (std::abs(exponent) > largest) throw Unprovable{"a constant is too large or too small"};
-    Wide power = 1;
-    for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
-    return Fraction{digits, 1} * (exponent < 0 ? Fraction{1, power} : Fraction{power, 1});
-}
-Fraction factor_of(Op const& op) {
-    auto const by = fraction_of(op.attributes.get(AttributeName::by, 1));
-    return by * inverse(fraction_of(op.attributes.get(AttributeName::over, 1)));
-}
-double eps_of(Op const& op) { return op.attributes.get(AttributeName::eps, 0); }
-
-Sum extremum(program::Fold fold, Sum options) {
-    Atom atom;
-    atom.kind = Atom::Kind::extremum;
-    atom.id = static_cast<int>(fold == program::Fold::largest ? program::OpCode::max : program::OpCode::min);
-    atom.arguments.push_back(std::move(options));
     return to_sum(std::move(atom));
 }
 
@@ -212,24 +161,12 @@ Sum Elements::pointwise(Place const& place, Op const& op, Index const& index) {
         first = normal_form(work_, std::move(first));
         if (sign_of(place, op.inputs[0]) == Sign::any) need(Condition::Kind::nonnegative, first);
         return call(Atom::Kind::sqrt, std::move(first));
-    case Scalar::inverse: {
-        auto divisor = normal_form(work_, std::move(first));
-        need_nonzero(place, op.inputs[0], broadcast_index(index, shape_of_operand(place, op)), divisor);
-        return divide(work_, to_sum(Fraction{}), std::move(divisor));
-    }
+    case Scalar::inverse:
     case Scalar::scale:
-        scale(first, factor_of(op));
-        return first;
     case Scalar::shift:
-        add(first, to_sum(fraction_of(op.attributes.get(AttributeName::by, 0))));
-        return first;
     case Scalar::larger:
-    case Scalar::smaller: {
-        auto options = option(std::move(first), {});
-        add(options, option(value(1), {}));
-        return extremum(scalar == Scalar::larger ? program::Fold::largest : program::Fold::smallest,
-                        std::move(options));
-    }
+    case Scalar::smaller:
+        return further_pointwise(place, op, index, std::move(first));
     case Scalar::function:
         break;
     }
@@ -286,68 +223,6 @@ Sum Elements::reduction(Place const& place, Op const& op, Index const& index) {
     scale(out, {1, count});
     add(out, to_sum(fraction_of(eps_of(op))));
     return root_of(std::move(out));
-}
-
-Sum Elements::option(Sum value, std::vector<int> bound) {
-    auto out = call(Atom::Kind::option, normal_form(work_, std::move(value)));
-    out.terms[0].bound = std::move(bound);
-    return out;
-}
-
-/// Over the axis and, of an accumulator, over the steps of the loop.
-Sum Elements::extremum_of_reduction(Place const& place, Op const& op, Index index) {
-    auto const& rule = program::info(op.code).field;
-    auto inside = place;
-    std::vector<int> bound;
-    if (rule.reduction.over_axis) {
-        auto const axis = axis_of_operand(place, op);
-        bound.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
-        index[static_cast<std::size_t>(axis)] = work_.form(bound.back());
-    }
-    if (rule.access == Access::accumulate) {
-        bound.push_back(work_.new_root(place.typed.graph.schedule.loop));
-        inside.step = work_.form(bound.back());
-    }
-    auto const is_single = std::ranges::all_of(bound, [&](int root) { return work_.size(root) == 1; });
-    auto value = operand(inside, op, 0, index);
-    return is_single ? value : extremum(rule.reduction.fold, option(std::move(value), std::move(bound)));
-}
-
-/// The sum over steps of x exp(m - M), where M is the largest m of all steps.
-Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
-    auto const steps = place.typed.graph.schedule.loop;
-    std::vector<int> summed;
-    if (program::info(op.code).field.reduction.over_axis) {
-        auto const axis = axis_of_operand(place, op);
-        summed.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
-        index[static_cast<std::size_t>(axis)] = work_.form(summed.back());
-    }
-    auto const weight = broadcast_index(index, shape_of_operand(place, op, 1));
-    auto const at_step = [&](int step) {
-        auto in_loop = place;
-        in_loop.step = work_.form(step);
-        return in_loop;
-    };
-    summed.push_back(work_.new_root(steps));
-    auto const now = at_step(summed.back());
-    auto out = operand(now, op, 0, index);
-    if (steps > 1) {
-        auto const any_step = work_.new_root(steps);
-        auto largest = extremum(program::Fold::largest, option(operand(at_step(any_step), op, 1, weight), {any_step}));
-        scale(largest, {-1, 1});
-        auto exponent = operand(now, op, 1, weight);
-        add(exponent, std::move(largest));
-        out = multiply(work_, out, call(Atom::Kind::exp, normal_form(work_, std::move(exponent))));
-    }
-    for (auto const root : summed) bind(out, root);
-    return out;
-}
-
-Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {
-    auto const order = program::permutation_of(op.attributes, static_cast<int>(index.size())).value();
-    Index inside(index.size());
-    for (std::size_t i = 0; i < index.size(); ++i) inside[static_cast<std::size_t>(order[i])] = index[i];
-    return operand(place, op, 0, inside);
 }
 
 Sum Elements::accumulation(Place const& place, Op const& op, Index const& index) {

@@ -48,6 +48,7 @@ public:
 private:
     [[nodiscard]] Sum made(Place const& place, program::TensorId tensor, Index const& index);
     [[nodiscard]] Sum pointwise(Place const& place, program::Op const& op, Index const& index);
+    [[nodiscard]] Sum further_pointwise(Place const& place, program::Op const& op, Index const& index, Sum first);
     [[nodiscard]] Sum contraction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum reduction(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum accumulation(Place const& place, program::Op const& op, Index const& index);

@@ -1,6 +1,7 @@
-#include "constants.hpp"
 #include "inversion.hpp"
 #include "op_access.hpp"
+
+#include "espalier/verify/constants.hpp"
 
 #include <optional>
 

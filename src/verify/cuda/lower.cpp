@@ -1,6 +1,6 @@
 #include "lower.hpp"
 
-#include "../constants.hpp"
+#include "espalier/verify/constants.hpp"
 
 #include <algorithm>
 

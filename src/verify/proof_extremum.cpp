@@ -1,0 +1,93 @@
+#include "proof_normal.hpp"
+#include "proof_operands.hpp"
+
+#include <algorithm>
+#include <utility>
+
+/// Elements of ops that compare values, rescale by what was compared, have a constant or only move values.
+namespace espalier::verify::proof {
+
+Sum Elements::further_pointwise(Place const& place, Op const& op, Index const& index, Sum first) {
+    using field::Scalar;
+    auto const scalar = program::info(op.code).field.scalar;
+    if (scalar == Scalar::inverse) {
+        auto divisor = normal_form(work_, std::move(first));
+        need_nonzero(place, op.inputs[0], broadcast_index(index, shape_of_operand(place, op)), divisor);
+        return divide(work_, to_sum(Fraction{}), std::move(divisor));
+    }
+    if (scalar == Scalar::scale) {
+        scale(first, factor_of(op));
+        return first;
+    }
+    if (scalar == Scalar::shift) {
+        add(first, to_sum(fraction_of(op.attributes.get(AttributeName::by, 0))));
+        return first;
+    }
+    auto options = option(std::move(first), {});
+    add(options, option(operand(place, op, 1, broadcast_index(index, shape_of_operand(place, op, 1))), {}));
+    return extremum(scalar == Scalar::larger ? program::Fold::largest : program::Fold::smallest, std::move(options));
+}
+
+Sum Elements::option(Sum value, std::vector<int> bound) {
+    auto out = call(Atom::Kind::option, normal_form(work_, std::move(value)));
+    out.terms[0].bound = std::move(bound);
+    return out;
+}
+
+/// Over the axis and, of an accumulator, over the steps of the loop.
+Sum Elements::extremum_of_reduction(Place const& place, Op const& op, Index index) {
+    auto const& rule = program::info(op.code).field;
+    auto inside = place;
+    std::vector<int> bound;
+    if (rule.reduction.over_axis) {
+        auto const axis = axis_of_operand(place, op);
+        bound.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
+        index[static_cast<std::size_t>(axis)] = work_.form(bound.back());
+    }
+    if (rule.access == Access::accumulate) {
+        bound.push_back(work_.new_root(place.typed.graph.schedule.loop));
+        inside.step = work_.form(bound.back());
+    }
+    auto const is_single = std::ranges::all_of(bound, [&](int root) { return work_.size(root) == 1; });
+    auto value = operand(inside, op, 0, index);
+    return is_single ? value : extremum(rule.reduction.fold, option(std::move(value), std::move(bound)));
+}
+
+/// The sum over steps of x exp(m - M), where M is the largest m of all steps.
+Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
+    auto const steps = place.typed.graph.schedule.loop;
+    std::vector<int> summed;
+    if (program::info(op.code).field.reduction.over_axis) {
+        auto const axis = axis_of_operand(place, op);
+        summed.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
+        index[static_cast<std::size_t>(axis)] = work_.form(summed.back());
+    }
+    auto const weight = broadcast_index(index, shape_of_operand(place, op, 1));
+    auto const at_step = [&](int step) {
+        auto in_loop = place;
+        in_loop.step = work_.form(step);
+        return in_loop;
+    };
+    summed.push_back(work_.new_root(steps));
+    auto const now = at_step(summed.back());
+    auto out = operand(now, op, 0, index);
+    if (steps > 1) {
+        auto const any_step = work_.new_root(steps);
+        auto largest = extremum(program::Fold::largest, option(operand(at_step(any_step), op, 1, weight), {any_step}));
+        scale(largest, {-1, 1});
+        auto exponent = operand(now, op, 1, weight);
+        add(exponent, std::move(largest));
+        out = multiply(work_, out, call(Atom::Kind::exp, normal_form(work_, std::move(exponent))));
+    }
+    for (auto const root : summed) bind(out, root);
+    return out;
+}
+
+Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {
+    auto const order = program::permutation_of(op.attributes, static_cast<int>(index.size())).value();
+    Index inside(index.size());
+    for (std::size_t i = 0; i < index.size(); ++i) inside[static_cast<std::size_t>(order[i])] = index[i];
+    return operand(place, op, 0, inside);
+}
+
+} // namespace espalier::verify::proof
