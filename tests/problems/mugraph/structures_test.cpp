@@ -143,7 +143,11 @@ TEST(TakenTwice, a_matrix_on_both_sides_of_products_has_two_kinds_of_tiles) {
                                  .ops = {{{"P"}, "matmul", {"X", "X"}, {}}, {{"Y"}, "matmul", {"P", "W"}, {}}},
                                  .outputs = {"Y"}};
 
-    auto const found = programs_of(search(experiment(source)));
+    auto config = experiment(source);
+    config.space.max_kernel_ops = 1;
+    config.space.max_block_ops = 5;
+
+    auto const found = programs_of(search(config));
 
     auto const takes_x_twice = [](Graph const& graph) {
         auto const is_twice = [](program::Op const& op) {
@@ -190,7 +194,8 @@ TEST(ManyOperands, seven_inputs_are_one_kernel) {
     }
     source.outputs = {"T5"};
     auto config = experiment(source);
-    config.space.schedules = SpaceConfig::Schedules::best;
+    config.space.max_kernel_ops = 1;
+    config.space.max_block_ops = 7;
 
     auto const best = cheapest(search(config));
 
