@@ -404,7 +404,7 @@ class ResultsPage(InBrowser):
         results = self.worthwhile()
         self.assertEqual(self.column("key"), [one["key"] for one in results])
         self.assertEqual([float(one) for one in self.column("cost us")], [one["cost_us"] for one in results])
-        self.assertIn("26", self.browser.value("document.querySelector('#verdict').textContent"))
+        self.assertIn("22", self.browser.value("document.querySelector('#verdict').textContent"))
         self.expect_quiet(self.browser, self.page)
 
     def test_a_click_or_enter_on_a_head_sorts(self):
@@ -508,7 +508,7 @@ class Parts(Reported):
         self.assertIn(f"{PUBLISHED['T1'].nodes:,}", text)
 
     def test_so_many_are_drawn(self):
-        self.searched(self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144"), threads=2)
+        self.searched(self.superoptimization("builtin: rmsnorm_linear, tokens: 2, hidden: 4096, out: 6144", "full"), threads=2)
 
         for top in (0, 2):
             self.assertEqual(self.report("-o", "page.html", "--top", str(top), "--nodes", "none").read_text().count("<figure>"), top)
