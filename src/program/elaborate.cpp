@@ -8,10 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <map>
 #include <utility>
 
 namespace espalier::program {
@@ -142,7 +138,7 @@ private:
         auto const& op = source_.ops[i];
         auto const before = out_.problems.size();
         if (static_cast<int>(op.in.size()) != composition.inputs || (operands && operands->size() != op.in.size()))
-            problem(Part::op, i, "{} takes {} tensor{}, got {}: {}", op.op, composition.inputs,
+            problem(Part::op, i, "{} takes {} tensor{}, not numbers, got {}: {}", op.op, composition.inputs,
                     composition.inputs == 1 ? "" : "s", op.in.size(),
                     op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         auto const& row = info(composition.has_axis ? OpCode::sum : OpCode::exp);

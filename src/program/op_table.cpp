@@ -92,7 +92,7 @@ constexpr OpInfo rescaled(OpCode code, Reduction rule, ExpressionRule expression
 constexpr OpInfo rearrange(OpCode code) {
     auto out = row<rules::Permuted>(code, {.access = Access::rearrange}, rules::same_expr, rules::rearrange_meaning);
     out.attributes = permutation_only;
-    out.needs = "a tensor of as many dimensions as `permutation` has (2 or more without it)";
+    out.needs = "a `permutation` that names every dimension of its tensor once (without it 2 dimensions or more)";
     return out;
 }
 

@@ -134,12 +134,13 @@ private:
         tape_.steps.push_back(std::move(step));
         return tape_.steps.back().out;
     }
+    [[nodiscard]] bool all_have_q(std::span<SlotId const> ids) const {
+        return std::ranges::all_of(ids, [&](SlotId id) { return slot(id).has_q; });
+    }
     bool result_has_q(Op const& op, TapeStep const& step) {
-        if (!program::has_exponential(info(op.code)))
-            return std::ranges::all_of(step.operands, [&](SlotId id) { return slot(id).has_q; });
-        auto const from = is_pointwise(info(op.code)) ? step.operands.begin() : step.operands.end() - 1;
-        if (!std::all_of(from, step.operands.end(), [&](SlotId id) { return slot(id).has_q; }))
-            tape_.has_no_exponent = true;
+        if (!program::has_exponential(info(op.code))) return all_have_q(step.operands);
+        auto const exponents = std::span(step.operands).subspan(program::first_exponent(info(op.code)));
+        if (!all_have_q(exponents)) tape_.has_no_exponent = true;
         return false;
     }
 

@@ -4,10 +4,10 @@
 #include "normal_input.hpp"
 
 #include "espalier/base/rng.hpp"
+#include "espalier/verify/sampling.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace espalier::verify {
 namespace {
@@ -18,21 +18,6 @@ using emulated::Numbers;
 using program::Graph;
 using program::Shape;
 
-/// How many indices of each dimension: small dimensions whole, the others share what is left evenly.
-std::vector<std::int64_t> shares(Shape const& shape, std::int64_t max_elements) {
-    std::vector<int> by_size(static_cast<std::size_t>(shape.rank()));
-    std::iota(by_size.begin(), by_size.end(), 0);
-    std::ranges::stable_sort(by_size, {}, [&](int dim) { return shape[dim]; });
-    std::vector<std::int64_t> counts(by_size.size());
-    auto left = static_cast<double>(max_elements), dims = static_cast<double>(by_size.size());
-    for (auto const dim : by_size) {
-        auto const share = static_cast<std::int64_t>(std::pow(left, 1 / dims--) + 1e-9);
-        auto const count = std::min(shape[dim], std::max<std::int64_t>(share, 1));
-        counts[static_cast<std::size_t>(dim)] = count;
-        left /= static_cast<double>(count);
-    }
-    return counts;
-}
 /// All of them in the last dimension.
 std::vector<std::int64_t> one_row(Shape const& shape, std::int64_t max_elements) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(shape.rank()), 1);
@@ -62,7 +47,8 @@ struct Sample {
 std::optional<Sample> affordable(Graph const& graph, NumericsOptions const& options) {
     auto const tensors = program::infer(graph);
     auto const counts_of = [&](int choice, Shape const& shape) {
-        if (choice == 0) return shares(shape, options.max_elements > 0 ? options.max_elements : element_count(shape));
+        if (choice == 0)
+            return index_counts(shape, options.max_elements > 0 ? options.max_elements : element_count(shape), 1);
         return one_row(shape, choice == 1 ? options.max_elements : 1);
     };
     for (int choice = 0; choice < 3; ++choice) {

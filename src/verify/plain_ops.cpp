@@ -43,7 +43,7 @@ struct FieldDomain {
     [[nodiscard]] static Element number(double number) { return constant(number); }
 };
 
-bool all_have_q(PlainOps::Operands const& operands) {
+bool all_have_q(std::span<PlainTensor const* const> operands) {
     return std::ranges::all_of(operands, [](auto const* tensor) { return tensor->has_q; });
 }
 
@@ -64,14 +64,13 @@ program::Meaning meaning_of(OpInfo const& row, Attributes const& attributes, Pla
 } // namespace
 
 PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, Operands const& operands, int output) {
-    auto const is_rescaled = row.field.reduction.is_rescaled;
-    auto const is_pair = row.field.scalar == Scalar::exp_sub && is_pointwise(row);
-    if (program::has_exponential(row) && !(operands.back()->has_q && (!is_pair || operands[0]->has_q)))
-        status_ = OpStatus::no_exponent;
-    auto const has_q = !program::has_exponential(row) && all_have_q(operands);
-    FieldDomain domain{.model = model_, .attributes = attributes, .with_q = has_q || is_rescaled};
-    std::vector<PlainTensor> made;
     auto const steps = steps_of(row, operands), count = operands.size() / steps;
+    auto const has_exponential = program::has_exponential(row);
+    if (has_exponential && !all_have_q(std::span(operands).subspan(program::first_exponent(row) * steps)))
+        status_ = OpStatus::no_exponent;
+    auto const has_q = !has_exponential && all_have_q(operands);
+    FieldDomain domain{.model = model_, .attributes = attributes, .with_q = has_q || row.field.reduction.is_rescaled};
+    std::vector<PlainTensor> made;
     auto const fetch = [&](std::size_t source, std::int64_t step, std::span<std::int64_t const> at) {
         auto const& from =
             source >= count ? made[source - count] : *operands[source * steps + static_cast<std::size_t>(step)];

@@ -11,23 +11,6 @@ namespace {
 
 using program::Shape;
 
-/// How many indices of each dimension: small dimensions whole, the others share what is left evenly.
-std::vector<std::int64_t> shares(Shape const& shape, std::int64_t max_elements) {
-    std::vector<int> by_size(static_cast<std::size_t>(shape.rank()));
-    std::iota(by_size.begin(), by_size.end(), 0);
-    std::ranges::stable_sort(by_size, {}, [&](int dim) { return shape[dim]; });
-    std::vector<std::int64_t> counts(by_size.size());
-    auto left = static_cast<double>(max_elements);
-    for (std::size_t i = 0; i < by_size.size(); ++i) {
-        auto const share = std::floor(std::pow(left, 1.0 / static_cast<double>(by_size.size() - i)) + 1e-9);
-        auto const dim = by_size[i];
-        auto const count = std::min(shape[dim], std::max<std::int64_t>(2, static_cast<std::int64_t>(share)));
-        counts[static_cast<std::size_t>(dim)] = count;
-        left /= static_cast<double>(count);
-    }
-    return counts;
-}
-
 /// One from each of `count` equal parts, all at one random place of their part: whatever tile divides a part, the
 /// indices have one place in their tiles, so that no block computes what only another was asked for.
 std::vector<std::int64_t> indices(std::int64_t size, std::int64_t count, base::Rng& rng) {
@@ -40,11 +23,27 @@ std::vector<std::int64_t> indices(std::int64_t size, std::int64_t count, base::R
 
 } // namespace
 
+std::vector<std::int64_t> index_counts(Shape const& shape, std::int64_t max_elements, std::int64_t least) {
+    std::vector<int> by_size(static_cast<std::size_t>(shape.rank()));
+    std::iota(by_size.begin(), by_size.end(), 0);
+    std::ranges::stable_sort(by_size, {}, [&](int dim) { return shape[dim]; });
+    std::vector<std::int64_t> counts(by_size.size());
+    auto left = static_cast<double>(max_elements);
+    for (std::size_t i = 0; i < by_size.size(); ++i) {
+        auto const share = std::floor(std::pow(left, 1.0 / static_cast<double>(by_size.size() - i)) + 1e-9);
+        auto const dim = by_size[i];
+        auto const count = std::min(shape[dim], std::max(least, static_cast<std::int64_t>(share)));
+        counts[static_cast<std::size_t>(dim)] = count;
+        left /= static_cast<double>(count);
+    }
+    return counts;
+}
+
 Demand sample(Shape const& shape, std::int64_t max_elements, std::uint64_t seed) {
     if (max_elements <= 0 || element_count(shape) <= max_elements) return {};
     base::Rng rng{base::Seed{seed}};
     Demand out;
-    auto const counts = shares(shape, max_elements);
+    auto const counts = index_counts(shape, max_elements, 2);
     for (int dim = 0; dim < shape.rank(); ++dim)
         out.of_dim.push_back(indices(shape[dim], counts[static_cast<std::size_t>(dim)], rng));
     return out;

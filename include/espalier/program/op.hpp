@@ -143,6 +143,8 @@ using Permutation = std::array<int, max_rank>;
     return (is_pointwise(op) && (scalar == field::Scalar::exp || scalar == field::Scalar::exp_sub)) ||
            op.field.reduction.is_rescaled;
 }
+/// Of an op that takes one: the first operand that stands in the exponent; those after it do too.
+[[nodiscard]] constexpr std::size_t first_exponent(OpInfo const& op) { return is_pointwise(op) ? 0 : 1; }
 /// Whether it compares values.
 [[nodiscard]] constexpr bool has_order(OpInfo const& op) {
     using field::Scalar;

@@ -1,5 +1,7 @@
 #include "target.hpp"
 
+#include "espalier/verify/evaluation.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +23,7 @@ Target::Target(program::Source const& program) : source(program), graph(program:
     for (auto const id : tensors.ids())
         if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0)
             op_sizes[maker] = size_of(graph.ops[maker], shapes[id]);
-    has_exp = std::ranges::count(graph.ops, program::OpCode::exp, &program::Op::code) > 0;
+    has_exp = verify::has_exponential(graph);
 }
 
 /// Notes of which dimension it is a part, if of any.

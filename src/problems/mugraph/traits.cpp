@@ -88,7 +88,7 @@ Traits traits_of(Source const& source) {
         if (tensors[id].maker == program::no_op || tensors[id].output > 0) continue;
         auto const& op = graph.ops[tensors[id].maker];
         out.ops.insert(op.code);
-        out.has_exp = out.has_exp || program::info(op.code).field.scalar == field::Scalar::exp;
+        out.has_exp = out.has_exp || program::has_exponential(program::info(op.code));
         auto const rank = tensors[op.inputs[0]].shape.rank();
         add_attributes(out, op, shapes[id], rank);
     }
