@@ -78,10 +78,10 @@ TEST_F(RefereeOnTerms, asks_once) {
     auto z3 = referee(x * w, 20'000);
 
     expect_proved(z3, {x, x});
-    expect_unknown(z3, {v, v});
+    expect_unknown(z3, {v, v}); // whether Z3 gives up or finds a model in which v is no part
+    expect_unknown(z3, {v});
 
     EXPECT_EQ(z3.statistics().queries, 2u);
-    EXPECT_EQ(z3.statistics().unknown, 1u);
 }
 
 TEST_F(RefereeOnTerms, does_not_know_what_nobody_has_built) {
