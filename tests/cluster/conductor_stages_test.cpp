@@ -61,6 +61,21 @@ TEST_F(ConductorTest, the_next_stage_begins_without_the_records_of_the_last_one_
     EXPECT_EQ(orders(OrderKind::commit), 1u);
 }
 
+TEST_F(ConductorTest, a_stage_that_emitted_nothing_is_followed_without_a_checkpoint) {
+    make({}, two_stages());
+    problem->second_roots = nodes(2);
+    conductor->start(0);
+    feed(0);
+
+    say(commit(0), second / 10);
+    conductor->tick(second / 10);
+    conductor->tick(second / 5);
+
+    EXPECT_EQ(conductor->state().stage, 1);
+    EXPECT_EQ(orders(OrderKind::commit), 0u);
+    EXPECT_TRUE(journal.saved.empty());
+}
+
 TEST_F(ConductorTest, a_last_stage_without_roots_completes_the_run_and_one_that_the_cut_finished_counts) {
     for (bool const is_cut : {false, true}) {
         make({.cluster = {.policy = is_cut ? base::Policy::fixed : base::Policy::hybrid}}, two_stages());
