@@ -61,6 +61,8 @@ private:
         if (op.in.size() == 2 && *code == OpCode::min) code = OpCode::minimum;
         if (!is_called_well(i, info(*code)) || !operands) return std::nullopt;
         if (operands->size() != op.in.size()) return apply_with_constant(i, *code, *operands);
+        if (info(*code).field.access == Access::rearrange && info(*code).field.move != Move::permute)
+            return moved(i, *code, *operands);
         if (auto const vector = product_with_vector(i, *code, *operands)) return *vector;
         return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
             auto in = *operands;
@@ -185,6 +187,109 @@ private:
         }
         return out;
     }
+    /// Ops whose attributes are sizes in words.
+    std::optional<TensorId> moved(std::size_t i, OpCode code, TensorIds const& in) {
+        switch (info(code).field.move) {
+        case Move::reshape:
+            return reshape(i, in);
+        case Move::slice:
+        case Move::concat:
+        case Move::permute:
+            break;
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] std::vector<std::string> const* words_of(std::size_t i, AttributeName name) const {
+        auto const& all = source_.ops[i].words;
+        auto const at = std::ranges::find(all, name, &AttributeWords::name);
+        return at == all.end() ? nullptr : &at->words;
+    }
+    std::optional<TensorId> reshape(std::size_t i, TensorIds const& in) {
+        auto const wanted = wanted_shape(i, in.front());
+        if (!wanted) return std::nullopt;
+        Attributes attributes;
+        attributes = attributes.with(AttributeName::shape, std::vector<double>(wanted->numbers.begin(), wanted->numbers.end()));
+        if (element_count(wanted->numbers) != element_count(shape(in.front()))) {
+            problem(Part::op, i, "`shape` {} has {} elements, but {}: give sizes with that product, or one of them as -1",
+                    to_text(wanted->numbers), element_count(wanted->numbers), elements_text(i, in));
+            return std::nullopt;
+        }
+        if (is_symbolic_)
+            if (auto relation = relation_between({words(in.front()), shape(in.front())}, *wanted, table_)) {
+                relations_.products.push_back(std::move(*relation));
+                return std::nullopt;
+            }
+        return apply(i, OpCode::reshape, in, attributes, &wanted->words);
+    }
+    [[nodiscard]] std::string elements_text(std::size_t i, TensorIds const& in) const {
+        return fmt::format("{} has {}", shapes_text(i, in), element_count(shape(in.front())));
+    }
+    /// With a size that follows from the others.
+    std::optional<Sized> wanted_shape(std::size_t i, TensorId of) {
+        auto const* const dims = words_of(i, AttributeName::shape);
+        if (!dims || dims->empty()) {
+            problem(Part::op, i, "reshape needs `shape`: the sizes that the tensor gets, by name or number");
+            return std::nullopt;
+        }
+        if (dims->size() > static_cast<std::size_t>(max_rank)) {
+            problem(Part::op, i, "`shape` has {} dimensions, but a tensor has at most {}: merge some", dims->size(), max_rank);
+            return std::nullopt;
+        }
+        Sized out;
+        std::optional<int> open;
+        double known = 1;
+        for (auto const& dim : *dims) {
+            if (literal_size(dim) == -1) {
+                if (open) {
+                    problem(Part::op, i, "`shape` has -1 twice: give all sizes but one");
+                    return std::nullopt;
+                }
+                open = out.numbers.rank();
+                out.numbers.push(1);
+                out.words.push({});
+                continue;
+            }
+            auto const size = size_of(Part::op, i, dim);
+            if (!size) return std::nullopt;
+            out.numbers.push(*size);
+            out.words.push(word_of(dim));
+            known *= static_cast<double>(*size);
+        }
+        if (known > max_elements) {
+            problem(Part::op, i, "`shape` has too many elements to count: take smaller sizes");
+            return std::nullopt;
+        }
+        if (open && !fill_in(i, *open, of, out)) return std::nullopt;
+        return out;
+    }
+    bool fill_in(std::size_t i, int open, TensorId of, Sized& out) {
+        auto const all = element_count(shape(of)), known = element_count(out.numbers);
+        if (all % known != 0) {
+            problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are no multiple of {}", all, known);
+            return false;
+        }
+        out.numbers[open] = all / known;
+        if (!is_symbolic_ || all == known) return true;
+        Word rest;
+        for (auto const& word : words(of)) rest = rest * word;
+        for (auto const& word : out.words) rest = rest / word;
+        auto const is_product = [&] {
+            for (int s = 0; s < Word::max_symbols; ++s)
+                if (rest.exponent(s) < 0) return false;
+            return true;
+        };
+        if (is_product()) out.words[open] = rest;
+        else out.words[open] = size_word(all / known);
+        return true;
+    }
+    /// Of a size that nobody named.
+    Word size_word(std::int64_t size) {
+        auto const name = std::to_string(size);
+        auto const& names = table_.symbols().names;
+        auto const is_known = relations_.find(name) || std::ranges::count(names, name) > 0;
+        if (!is_known && size > 1) relations_.sizes.push_back(size);
+        return word_of(name);
+    }
     /// A matrix times a vector is a product with every row, summed; what is not one is left to the others.
     std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in) {
         if (code != OpCode::matmul || shape(in[0]).rank() < 2 || shape(in[1]).rank() != 1) return std::nullopt;
@@ -226,13 +331,15 @@ private:
             problem(Part::op, i, "{} needs `size`: how many columns are left", op.op);
         return out_.problems.size() == before;
     }
-    std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes) {
+    /// `words`: see RuleInput::sizes.
+    std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes,
+                                  SymbolicShape const* words = nullptr) {
         auto const sizes = numbers(code, in, attributes);
         if (!sizes) {
             problem(Part::op, i, "{} needs {}, got {}", source_.ops[i].op, info(code).needs, shapes_text(i, in));
             return std::nullopt;
         }
-        auto const names = symbols(code, in, attributes);
+        auto const names = symbols(code, in, attributes, words);
         if (!names) {
             problem(Part::op, i,
                     "{} fits only because different dimensions have one size, got {}: give one name to dimensions that "
@@ -251,12 +358,13 @@ private:
         return info(code).shape({shapes, a, a.whole(AttributeName::size, 0), 1});
     }
     /// A graph with too many symbols is refused anyway: its shapes say nothing.
-    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, TensorIds const& in, Attributes const& a) const {
+    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, TensorIds const& in, Attributes const& a,
+                                                       SymbolicShape const* sizes) const {
         if (!is_symbolic_) return SymbolicShape{};
         std::vector<SymbolicShape> shapes;
         for (auto const id : in) shapes.push_back(words(id));
         auto const size = a.whole(AttributeName::size, 1);
-        return info(code).symbolic_shape({shapes, a, word_of(std::to_string(size), size), {}});
+        return info(code).symbolic_shape({shapes, a, word_of(std::to_string(size)), {}, 0, sizes});
     }
 
     /// `X [B, K] = [2, 4096] and W [K, N] = [4096, 6144]`.
@@ -273,15 +381,9 @@ private:
     [[nodiscard]] std::string shape_text(TensorId id) const {
         auto const sizes = to_text(shape(id));
         std::vector<std::string> names;
-        for (auto const& word : words(id)) names.push_back(symbol_name(word));
+        for (auto const& word : words(id)) names.push_back(table_.text(word));
         auto const named = fmt::format("[{}]", fmt::join(names, ", "));
         return !is_symbolic_ || named == sizes ? sizes : fmt::format("{} = {}", named, sizes);
-    }
-    /// At kernel level every size is one symbol, or 1.
-    [[nodiscard]] std::string symbol_name(Word const& word) const {
-        for (std::size_t s = 0; s < symbols_.names.size(); ++s)
-            if (word.exponent(static_cast<int>(s)) != 0) return symbols_.names[s];
-        return "1";
     }
 
     // --- outputs and the whole
@@ -324,6 +426,15 @@ std::optional<std::int64_t> literal_size(std::string_view dim) {
     return std::stoll(std::string(dim.substr(0, longest)));
 }
 
-Elaboration elaborate(Source const& source) { return Elaborator(source).run(); }
+/// As often as a dimension turns out to be another one or a product of others, which leaves fewer.
+Elaboration elaborate(Source const& source) {
+    constexpr int most_attempts = 64;
+    Relations relations;
+    for (int attempt = 1;; ++attempt) {
+        auto const known = relations.size();
+        auto out = Elaborator(source, relations).run();
+        if (relations.size() == known || attempt == most_attempts) return out;
+    }
+}
 
 } // namespace espalier::program

@@ -91,7 +91,7 @@ Sum Elements::made(Place const& place, TensorId tensor, Index const& index) {
     case Access::normalise:
         return quotient_of_norm(place, op, index);
     case Access::rearrange:
-        return rearranged(place, op, index);
+        return moved(place, op, index);
     case Access::accumulate:
         return accumulation(place, op, index);
     case Access::graph:

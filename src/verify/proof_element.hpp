@@ -54,6 +54,7 @@ private:
     [[nodiscard]] Sum accumulation(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum extremum_of_reduction(Place const& place, program::Op const& op, Index index);
     [[nodiscard]] Sum rescaled(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] Sum moved(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum rearranged(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum option(Sum value, std::vector<int> bound);
     [[nodiscard]] Sum quotient_of_norm(Place const& place, program::Op const& op, Index const& index);

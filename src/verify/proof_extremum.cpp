@@ -83,6 +83,46 @@ Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
     return out;
 }
 
+namespace {
+
+/// By way of the row-major place: digits of the one are digits of the other where no dimension lies across a border.
+Index reshaped_index(Index const& index, Shape const& from, Shape const& to) {
+    Form place;
+    std::int64_t stride = element_count(from);
+    for (int i = 0; i < from.rank(); ++i) {
+        stride /= from[i];
+        place = sum(std::move(place), stride, index[static_cast<std::size_t>(i)]);
+    }
+    Index out;
+    stride = element_count(to);
+    for (int i = 0; i < to.rank(); ++i) {
+        stride /= to[i];
+        auto cut = divide(place, stride);
+        if (!cut) throw Unprovable{"a reshape takes dimensions apart where others are put together"};
+        out.push_back(std::move(cut->quotient));
+        place = std::move(cut->remainder);
+    }
+    return out;
+}
+
+} // namespace
+
+Sum Elements::moved(Place const& place, Op const& op, Index const& index) {
+    switch (program::info(op.code).field.move) {
+    case program::Move::permute:
+        return rearranged(place, op, index);
+    case program::Move::reshape: {
+        auto const& to = shape_of_operand(place, op);
+        auto const from = program::reshaped(op.attributes, element_count(to)).value();
+        return operand(place, op, 0, reshaped_index(index, from, to));
+    }
+    case program::Move::slice:
+    case program::Move::concat:
+        break;
+    }
+    throw Unprovable{"a part of a dimension"};
+}
+
 Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {
     auto const order = program::permutation_of(op.attributes, static_cast<int>(index.size())).value();
     Index inside(index.size());

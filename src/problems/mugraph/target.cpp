@@ -19,10 +19,15 @@ Target::Target(program::Source const& program) : source(program), graph(program:
     shapes = program::symbolic_shapes(program);
     for (auto const id : graph.outputs) output_shapes.push_back(shapes[id]);
     op_sizes.resize(graph.ops.size());
+    op_moves.resize(graph.ops.size());
     auto const tensors = program::infer(graph);
     for (auto const id : tensors.ids())
-        if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0)
+        if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0) {
             op_sizes[maker] = size_of(graph.ops[maker], shapes[id]);
+            std::vector<program::SymbolicShape> operands;
+            for (auto const in : graph.ops[maker].inputs) operands.push_back(shapes[in]);
+            op_moves[maker] = sizes_of_move(graph.ops[maker], operands, shapes[id]);
+        }
     has_exp = verify::has_exponential(graph);
 }
 
@@ -85,9 +90,31 @@ program::Graph Target::with_sizes(Sizes const& sizes) const {
     for (std::size_t i = 0; i < out.inputs.size(); ++i)
         out.inputs[i].shape = numbers(shapes[program::TensorId{static_cast<int>(i)}], sizes);
     for (auto const i : out.ops.ids())
-        if (program::info(out.ops[i].code).field.reduction.to_size)
-            out.ops[i].attributes = out.ops[i].attributes.with(program::AttributeName::size, op_sizes[i].value(sizes));
+        out.ops[i].attributes =
+            attributes_at(program::info(out.ops[i].code), out.ops[i].attributes, op_sizes[i], op_moves[i], sizes);
     return out;
+}
+
+program::Attributes Target::attributes_at(program::OpInfo const& row, program::Attributes attributes, Word const& size,
+                                          program::SymbolicShape const& moves, Sizes const& sizes) const {
+    using program::AttributeName;
+    if (row.field.reduction.to_size) return attributes.with(AttributeName::size, size.value(sizes));
+    if (moves.rank() == 0 || row.field.move != program::Move::reshape) return attributes;
+    std::vector<double> shape;
+    for (auto const& word : moves) shape.push_back(static_cast<double>(word.value(sizes)));
+    return attributes.with(AttributeName::shape, shape);
+}
+
+program::SymbolicShape sizes_of_move(program::Op const& op, std::span<program::SymbolicShape const> operands,
+                                     program::SymbolicShape const& out) {
+    auto const& rule = program::info(op.code).field;
+    if (rule.access != program::Access::rearrange || rule.move == program::Move::permute) return {};
+    if (rule.move == program::Move::reshape) return out;
+    auto const axis = program::axis_of(op.attributes, out).value();
+    program::SymbolicShape sizes;
+    for (auto const& operand : operands) sizes.push(operand[axis]);
+    sizes.push(out[axis]);
+    return sizes;
 }
 
 program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes) {

@@ -4,6 +4,7 @@
 #include "espalier/program/source.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace espalier::problems::mugraph {
@@ -32,6 +33,11 @@ struct Target {
     /// The same program with other sizes of its dimensions; attributes that are sizes follow them.
     [[nodiscard]] program::Graph with_sizes(Sizes const& sizes) const;
 
+    /// The attributes of an op with other sizes: `size`, and `moves` of what moves values.
+    [[nodiscard]] program::Attributes attributes_at(program::OpInfo const& row, program::Attributes attributes,
+                                                    program::Word const& size, program::SymbolicShape const& moves,
+                                                    Sizes const& sizes) const;
+
     program::Source source;
     program::Graph graph;
     int dims = 0;
@@ -40,6 +46,7 @@ struct Target {
     std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
     base::IndexedVector<program::OpId, program::Word>
         op_sizes; ///< attribute `size` of every op; the unit word if it has none
+    base::IndexedVector<program::OpId, program::SymbolicShape> op_moves; ///< see RuleInput::sizes
     /// A dimension that an op of the program sums down to another one, of which it is therefore a multiple.
     struct Multiple {
         int whole = 0, part = 0; ///< symbols
@@ -51,6 +58,10 @@ private:
     [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
+/// What attributes say of sizes, of an op that moves values; empty of others.
+[[nodiscard]] program::SymbolicShape sizes_of_move(program::Op const& op,
+                                                   std::span<program::SymbolicShape const> operands,
+                                                   program::SymbolicShape const& out);
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);
 
 } // namespace espalier::problems::mugraph
