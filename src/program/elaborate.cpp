@@ -63,6 +63,7 @@ private:
         if (operands->size() != op.in.size()) return apply_with_constant(i, *code, *operands);
         if (info(*code).field.access == Access::rearrange && info(*code).field.move != Move::permute)
             return moved(i, *code, *operands);
+        if (takes_dtype(info(*code))) return cast(i, *code, *operands);
         if (auto const vector = product_with_vector(i, *code, *operands)) return *vector;
         return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
             auto in = *operands;
@@ -144,6 +145,7 @@ private:
                     composition.inputs == 1 ? "" : "s", op.in.size(),
                     op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         auto const& row = info(composition.has_axis ? OpCode::sum : OpCode::exp);
+        check_words(i, row);
         for (auto const& attribute : op.attributes.items())
             if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
         if (out_.problems.size() != before || !operands) return std::nullopt;
@@ -187,17 +189,135 @@ private:
         }
         return out;
     }
+    static bool takes_dtype(OpInfo const& row) {
+        return std::ranges::find(row.attributes, AttributeName::dtype) != row.attributes.end();
+    }
+    std::optional<TensorId> cast(std::size_t i, OpCode code, TensorIds const& in) {
+        auto const* const words = words_of(i, AttributeName::dtype);
+        auto const dtype = words && words->size() == 1 ? find_dtype(words->front()) : std::nullopt;
+        if (dtype)
+            return apply(i, code, in, source_.ops[i].attributes.with(AttributeName::dtype, static_cast<std::int64_t>(*dtype)));
+        std::vector<std::string> names;
+        for (auto const& known : dtypes) names.emplace_back(known.name);
+        if (words && words->size() == 1)
+            problem(Part::op, i, "there is no type '{}': {}", words->front(), did_you_mean(words->front(), names));
+        else
+            problem(Part::op, i, "{} needs one `dtype`: known are {}", source_.ops[i].op, fmt::join(names, ", "));
+        return std::nullopt;
+    }
     /// Ops whose attributes are sizes in words.
     std::optional<TensorId> moved(std::size_t i, OpCode code, TensorIds const& in) {
         switch (info(code).field.move) {
         case Move::reshape:
             return reshape(i, in);
         case Move::slice:
+            return slice(i, in);
         case Move::concat:
+            return concat(i, in);
         case Move::permute:
             break;
         }
         return std::nullopt;
+    }
+    /// The axis from the front; where there is none, the op's own rule says so.
+    [[nodiscard]] int axis_or_last(std::size_t i, TensorId of) const {
+        return axis_of(source_.ops[i].attributes, shape(of)).value_or(shape(of).rank() - 1);
+    }
+    /// What is kept has the name of what the borders differ by, if that is one, or is a size of its own.
+    std::optional<TensorId> slice(std::size_t i, TensorIds const& in) {
+        auto const axis = axis_or_last(i, in.front());
+        auto const size = shape(in.front())[axis];
+        auto const from = border(i, AttributeName::from, {0, {}}, size);
+        auto const to = border(i, AttributeName::to, {size, {{words(in.front()).rank() > axis ? words(in.front())[axis] : Word{}, 1}}}, size);
+        if (!from || !to) return std::nullopt;
+        if (from->value < 0 || to->value > size || from->value >= to->value) {
+            problem(Part::op, i, "slice takes {} to {} of {} elements along `axis` {}: give `from` before `to`, both within it",
+                    from->value, to->value, size, axis);
+            return std::nullopt;
+        }
+        auto attributes = source_.ops[i].attributes;
+        attributes = attributes.with(AttributeName::from, from->value).with(AttributeName::to, to->value);
+        SymbolicShape sizes;
+        if (is_symbolic_) {
+            sizes.push(words(in.front())[axis]);
+            sizes.push(word_between(*from, *to));
+        }
+        return apply(i, OpCode::slice, in, attributes, &sizes);
+    }
+    /// A sum of sizes; its terms are known only if it has no number among them.
+    struct Border {
+        std::int64_t value = 0;
+        std::vector<std::pair<Word, int>> terms;
+    };
+    /// A negative one counts from the end.
+    std::optional<Border> border(std::size_t i, AttributeName name, Border const& otherwise, std::int64_t size) {
+        auto const* const given = words_of(i, name);
+        if (!given) return otherwise;
+        if (given->size() != 1) {
+            problem(Part::op, i, "`{}` has {} values: give one", program::name(name), given->size());
+            return std::nullopt;
+        }
+        Border out;
+        for (auto const& [sign, product] : terms_of(given->front())) {
+            auto const one = product == "0" ? std::optional<std::int64_t>(0) : size_of(Part::op, i, product);
+            if (!one) return std::nullopt;
+            out.value += sign * *one;
+            if (*one != 0) out.terms.emplace_back(literal_size(product) ? literal_word(*one) : word_of(product), sign);
+        }
+        if (out.value < 0 && out.value >= -size) {
+            out.value += size;
+            out.terms.clear();
+        }
+        return out;
+    }
+    /// A number in a border is not a size of anything.
+    [[nodiscard]] Word literal_word(std::int64_t size) const {
+        auto const& names = table_.symbols().names;
+        auto const name = std::to_string(size);
+        return relations_.find(name) || std::ranges::count(names, name) > 0 ? word_of(name) : Word{};
+    }
+    Word word_between(Border const& from, Border const& to) {
+        auto terms = to.terms;
+        for (auto const& [word, times] : from.terms) {
+            auto const same = std::ranges::find(terms, word, &std::pair<Word, int>::first);
+            if (same == terms.end())
+                terms.emplace_back(word, -times);
+            else
+                same->second -= times;
+        }
+        std::erase_if(terms, [](auto const& term) { return term.second == 0; });
+        auto const size = to.value - from.value;
+        if (terms.size() == 1 && terms[0].second == 1 && word_value(terms[0].first) == size) return terms[0].first;
+        return size_word(size);
+    }
+    [[nodiscard]] std::int64_t word_value(Word const& word) const {
+        std::array<std::int64_t, Word::max_symbols> sizes;
+        sizes.fill(1);
+        auto const& known = table_.symbols().sizes;
+        std::copy_n(known.begin(), std::min(known.size(), sizes.size()), sizes.begin());
+        return word.value(sizes);
+    }
+    /// As many at a time as an op takes.
+    std::optional<TensorId> concat(std::size_t i, TensorIds in) {
+        constexpr std::array codes{OpCode::concat, OpCode::concat3, OpCode::concat4};
+        std::optional<TensorId> out = in.front();
+        for (auto left = std::span(in).subspan(1); !left.empty() && out;) {
+            auto const count = std::min(left.size(), codes.size());
+            TensorIds some{*out};
+            some.insert(some.end(), left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+            left = left.subspan(count);
+            auto const axis = axis_or_last(i, *out);
+            SymbolicShape sizes;
+            std::int64_t total = 0;
+            for (auto const id : some) {
+                if (shape(id).rank() <= axis) break;
+                total += shape(id)[axis];
+                if (is_symbolic_) sizes.push(words(id)[axis]);
+            }
+            if (is_symbolic_) sizes.push(size_word(total));
+            out = apply(i, codes[count - 1], some, source_.ops[i].attributes, &sizes);
+        }
+        return out;
     }
     [[nodiscard]] std::vector<std::string> const* words_of(std::size_t i, AttributeName name) const {
         auto const& all = source_.ops[i].words;
@@ -314,6 +434,11 @@ private:
             if (auto const wrong = program::problem_of(row, {attribute.name, {value}})) return wrong;
         return std::nullopt;
     }
+    void check_words(std::size_t i, OpInfo const& row) {
+        for (auto const& [name, words] : source_.ops[i].words)
+            if (std::ranges::find(row.attributes, name) == row.attributes.end())
+                problem(Part::op, i, "{} has no attribute `{}`: remove it", source_.ops[i].op, program::name(name));
+    }
     bool is_called_well(std::size_t i, OpInfo const& row) {
         auto const before = out_.problems.size();
         auto const& op = source_.ops[i];
@@ -322,11 +447,14 @@ private:
                     "{} stands only in graph-defined kernels, which the search makes: write the program with ops such "
                     "as sum",
                     op.op);
-        if (static_cast<int>(op.in.size()) != row.inputs)
-            problem(Part::op, i, "{} takes {} operand{}, got {}: {}", op.op, row.inputs, row.inputs == 1 ? "" : "s",
-                    op.in.size(), op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
+        auto const is_list = row.field.access == Access::rearrange && row.field.move == Move::concat;
+        if (is_list ? op.in.size() < 2 : static_cast<int>(op.in.size()) != row.inputs)
+            problem(Part::op, i, "{} takes {} operand{}{}, got {}: {}", op.op, row.inputs, row.inputs == 1 ? "" : "s",
+                    is_list ? " or more" : "", op.in.size(),
+                    op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         for (auto const& attribute : op.attributes.items())
             if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
+        check_words(i, row);
         if (row.field.reduction.to_size && !op.attributes.find(AttributeName::size))
             problem(Part::op, i, "{} needs `size`: how many columns are left", op.op);
         return out_.problems.size() == before;
@@ -340,6 +468,7 @@ private:
             return std::nullopt;
         }
         auto const names = symbols(code, in, attributes, words);
+        if (!names && finds_name(code, in, attributes, words)) return std::nullopt;
         if (!names) {
             problem(Part::op, i,
                     "{} fits only because different dimensions have one size, got {}: give one name to dimensions that "
@@ -351,6 +480,42 @@ private:
         out_.graph.ops.push_back({code, attributes, in, -1});
         out_.source_ops.push_back(i);
         return push(*sizes, *names);
+    }
+    /// Whether the op fits once a size that nobody named is another one: what is left of a concatenation, or of a slice
+    /// with borders in numbers.
+    bool finds_name(OpCode code, TensorIds const& in, Attributes const& attributes, SymbolicShape const* sizes) {
+        for (auto const unnamed : relations_.sizes) {
+            auto const name = std::to_string(unnamed);
+            if (relations_.find(name)) continue;
+            auto const from = table_.word_of(name);
+            for (auto const id : in)
+                for (int d = 0; d < shape(id).rank(); ++d) {
+                    auto const& to = words(id)[d];
+                    if (shape(id)[d] != unnamed || to == from || !fits_with(code, in, attributes, sizes, {from, to}))
+                        continue;
+                    relations_.products.push_back({name, table_.factors_of(to)});
+                    return true;
+                }
+        }
+        return false;
+    }
+    struct Renaming {
+        Word from, to;
+        [[nodiscard]] SymbolicShape operator()(SymbolicShape shape) const {
+            for (int i = 0; i < shape.rank(); ++i)
+                for (int s = 0; s < Word::max_symbols; ++s)
+                    if (from.exponent(s) > 0)
+                        for (auto n = shape[i].exponent(s); n > 0; --n) shape[i] = shape[i] / from * to;
+            return shape;
+        }
+    };
+    [[nodiscard]] bool fits_with(OpCode code, TensorIds const& in, Attributes const& a, SymbolicShape const* sizes,
+                                 Renaming const& renamed) const {
+        std::vector<SymbolicShape> shapes;
+        for (auto const id : in) shapes.push_back(renamed(words(id)));
+        auto const others = sizes ? renamed(*sizes) : SymbolicShape{};
+        auto const size = renamed({word_of(std::to_string(a.whole(AttributeName::size, 1)))})[0];
+        return info(code).symbolic_shape({shapes, a, size, {}, 0, &others}).has_value();
     }
     [[nodiscard]] std::optional<Shape> numbers(OpCode code, TensorIds const& in, Attributes const& a) const {
         std::vector<Shape> shapes;

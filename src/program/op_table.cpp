@@ -257,10 +257,10 @@ constexpr auto later_rows() {
         offered(Offer::if_used, concatenation(concat, 2)),
         offered(Offer::if_used, concatenation(concat3, 3)),
         offered(Offer::if_used, concatenation(concat4, 4)),
-        offered(Offer::if_used,
-                only_in_kernel_graphs(costing(
-                    0, with_attributes(pointwise(cast, {.scalar = Scalar::shift, .expression = same_expr, .real = real_cast}),
-                                       dtype_only)))),
+        offered(Offer::never,
+                with_attributes(
+                    costing(0, pointwise(cast, {.scalar = Scalar::shift, .expression = same_expr, .real = real_cast})),
+                    dtype_only)),
         reduction<Same>(accumulate, Access::accumulate, loop_only, accumulate_expr),
         reduction<ToOne>(accumulate_sum, Access::accumulate, plain_sum, accumulate_sum_expr),
         reduction<ToSize>(accumulate_sum_to, Access::accumulate, sum_to_size, accumulate_sum_to_expr),

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace espalier::program {
 namespace {
@@ -109,6 +110,23 @@ std::vector<std::string> factors_of(std::string_view product) {
             out.emplace_back();
         else if (std::isspace(static_cast<unsigned char>(c)) == 0)
             out.back() += c;
+    return out;
+}
+
+std::vector<std::pair<int, std::string>> terms_of(std::string_view sum) {
+    std::vector<std::pair<int, std::string>> out;
+    int sign = 1;
+    std::string term;
+    auto const close = [&] {
+        if (!term.empty()) out.emplace_back(sign, std::exchange(term, {}));
+    };
+    for (auto const c : sum)
+        if (c == '+' || c == '-') {
+            close();
+            sign = c == '+' ? 1 : -1;
+        } else if (std::isspace(static_cast<unsigned char>(c)) == 0)
+            term += c;
+    close();
     return out;
 }
 

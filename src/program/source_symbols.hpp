@@ -27,6 +27,9 @@ struct Relations {
 /// The factors of `H*D`; without blanks around them.
 [[nodiscard]] std::vector<std::string> factors_of(std::string_view product);
 
+/// The terms of `H*D + 2*E - 1`, each with its sign.
+[[nodiscard]] std::vector<std::pair<int, std::string>> terms_of(std::string_view sum);
+
 class SymbolTable {
 public:
     /// `literals`: sizes that are written as numbers.

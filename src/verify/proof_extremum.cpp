@@ -116,11 +116,49 @@ Sum Elements::moved(Place const& place, Op const& op, Index const& index) {
         auto const from = program::reshaped(op.attributes, element_count(to)).value();
         return operand(place, op, 0, reshaped_index(index, from, to));
     }
-    case program::Move::slice:
-    case program::Move::concat:
-        break;
+    case program::Move::slice: {
+        auto const axis = axis_of_operand(place, op);
+        auto inside = index;
+        auto& along = inside[static_cast<std::size_t>(axis)];
+        along = shifted(std::move(along), program::slice_of(op.attributes, shape_of_operand(place, op)[axis])->from);
+        return operand(place, op, 0, inside);
     }
-    throw Unprovable{"a part of a dimension"};
+    case program::Move::concat:
+        return part_of_concatenation(place, op, index);
+    }
+    throw Unprovable{"an op without a definition"};
+}
+
+namespace {
+
+/// Where an index that is not below `border` for all values of its variables gets there.
+Split split_at(Workspace const& work, Form const& index, std::int64_t border) {
+    auto const least = constant_of(index);
+    Digit const* top = nullptr;
+    for (auto const& digit : index)
+        if (digit.root != constant_root && (!top || digit.stride > top->stride)) top = &digit;
+    if (!top) throw Unprovable{"an index outside its tensor"};
+    auto const rest = largest_value(index) - least - top->stride * (top->size() - 1);
+    auto const is_clean = (border - least) % top->stride == 0 && rest < top->stride && top->high == work.size(top->root);
+    if (!is_clean) throw Unprovable{"parts of a concatenation lie across tiles"};
+    return {top->root, (border - least) / top->stride * top->low};
+}
+
+} // namespace
+
+Sum Elements::part_of_concatenation(Place const& place, Op const& op, Index index) {
+    auto& along = index[static_cast<std::size_t>(axis_of_operand(place, op))];
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        auto const to = from + shape_of_operand(place, op, i)[axis_of_operand(place, op)];
+        if (constant_of(along) < to) {
+            if (largest_value(along) >= to) throw split_at(work_, along, to);
+            along = shifted(std::move(along), -from);
+            return operand(place, op, i, index);
+        }
+        from = to;
+    }
+    throw Unprovable{"an index outside its tensor"};
 }
 
 Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {

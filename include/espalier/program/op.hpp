@@ -93,6 +93,7 @@ enum class Offer : std::uint8_t {
     if_used_in_full_blocks, ///< the same, but in the blocks of the full space only
     in_full_blocks,         ///< there, and in what a setting of Mirage's adds
     with_companion,         ///< in the blocks of the full space, if the program uses the op's `companion`
+    never,                  ///< it changes no value, and so a program that has it is equal to one that does not
 };
 
 /// One operator. ONE table; a new operator is one row and what the row names.

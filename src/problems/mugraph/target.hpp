@@ -52,7 +52,24 @@ struct Target {
         int whole = 0, part = 0; ///< symbols
     };
     std::vector<Multiple> multiples;
+    /// A size that is the sum of others, in the order of size: of what is concatenated, and of what slices cut.
+    struct Total {
+        program::Word whole;
+        std::int64_t number = 0;          ///< of the whole, in the program
+        std::vector<program::Word> parts; ///< the unit word where no dimension is one
+        std::vector<std::int64_t> borders; ///< in the program: 0, .., number
+    };
+    std::vector<Total> totals;
     bool has_exp = false;
+
+private:
+    void add_totals();
+    [[nodiscard]] std::int64_t part_of(Total const& total, std::size_t part, Sizes const& sizes) const;
+    [[nodiscard]] std::int64_t border_of(program::Word const& whole, std::int64_t border, Sizes const& sizes) const;
+
+public:
+    /// Makes sizes so that every total is what its parts sum to; false if nothing does.
+    [[nodiscard]] bool settle_totals(Sizes& sizes, std::int64_t multiple) const;
 
 private:
     [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);

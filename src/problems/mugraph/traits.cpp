@@ -32,7 +32,8 @@ void add_moved(Traits& traits, program::Op const& op, program::SymbolicShapes co
 void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShapes const& shapes,
                     program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
-    if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
+    if (program::is_pointwise(row) && !row.attributes.empty() && row.offer != program::Offer::never)
+        add_once(traits.bounded, {op.code, op.attributes, {}});
     if (row.field.access == Access::rearrange) add_moved(traits, op, shapes, shape);
     if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
     auto const axis = op.attributes.whole(AttributeName::axis, -1);
