@@ -74,9 +74,21 @@ Scalar<std::string> dim_text() {
     return dim;
 }
 
+/// The same, or what is made of them.
+Scalar<std::string> size_text() {
+    auto size = dim_text();
+    size.expected = "the name of a dimension, a whole number or a product of them";
+    size.write = [write = size.write](std::string const& text) {
+        auto const is_size = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '*'; };
+        auto const is_made = text.starts_with('-') || text.find('*') != std::string::npos;
+        return is_made && text.front() != '*' && std::ranges::all_of(text, is_size) ? make_plain(text) : write(text);
+    };
+    return size;
+}
+
 Codec<std::vector<SourceInput>> inputs_codec() {
     return named_items<SourceInput>(
-        list_of<std::string>(dim_text()),
+        list_of<std::string>(size_text()),
         [](std::string const& name, std::vector<std::string> dims) {
             return SourceInput{name, std::move(dims)};
         },
@@ -99,6 +111,23 @@ Codec<std::vector<T>> one_or_list(Codec<T> const& item_codec) {
             }};
 }
 
+/// An attribute of sizes or of a dtype.
+void add_words(Section<SourceOp>& section, program::AttributeName attribute) {
+    auto const find = [attribute](SourceOp const& op) {
+        return std::ranges::find(op.words, attribute, &program::AttributeWords::name);
+    };
+    section.field(
+        {std::string(name(attribute)), "attribute of the ops that have it: sizes such as `D`, `H*D` or 64, or a dtype"},
+        one_or_list<std::string>(size_text()),
+        [find](SourceOp const& op) {
+            auto const at = find(op);
+            return at == op.words.end() ? std::vector<std::string>{} : at->words;
+        },
+        [attribute](SourceOp& op, std::vector<std::string> const& words) {
+            if (!words.empty()) op.words.push_back({attribute, words});
+        });
+}
+
 Section<SourceOp> op_section() {
     using program::Attribute;
     Section<SourceOp> section;
@@ -107,6 +136,10 @@ Section<SourceOp> op_section() {
         .field({"in", "its operands", "[X, W]"}, &SourceOp::in, list_of<std::string>(tensor_name()));
     for (std::size_t i = 0; i < program::attribute_names.size(); ++i) {
         auto const attribute = static_cast<program::AttributeName>(i);
+        if (program::is_in_words(attribute)) {
+            add_words(section, attribute);
+            continue;
+        }
         auto const find = [attribute](SourceOp const& op) { return op.attributes.find(attribute); };
         section.field(
             {std::string(name(attribute)), "attribute of the ops that have it"},

@@ -128,6 +128,7 @@ program::Attributes canonical_attributes(program::Attributes const& attributes, 
     using program::AttributeName;
     program::Attributes out;
     for (auto const& [name, values] : attributes.items()) {
+        if (program::is_in_words(name)) continue;
         if (name != AttributeName::axis) {
             out = out.with(name, values);
             continue;
@@ -135,6 +136,17 @@ program::Attributes canonical_attributes(program::Attributes const& attributes, 
         auto const axis = attributes.whole(name, -1);
         auto const from_end = axis < 0 ? axis : axis - rank;
         if (from_end != -1) out = out.with(name, from_end);
+    }
+    return out;
+}
+
+/// With numbers for names.
+std::vector<program::AttributeWords> canonical_words(program::Attributes const& attributes) {
+    std::vector<program::AttributeWords> out;
+    for (auto const& [name, values] : attributes.items()) {
+        if (!program::is_in_words(name)) continue;
+        auto& words = out.emplace_back(program::AttributeWords{name, {}}).words;
+        for (auto const value : values) words.push_back(fmt::format("{}", value));
     }
     return out;
 }
@@ -165,7 +177,8 @@ Source canonical_source(Source const& source) {
         program::TensorId const id{first + static_cast<int>(out.ops.size())};
         auto const rank = tensors[op.inputs.front()].shape.rank();
         auto& one = out.ops.emplace_back();
-        one = {{name_of(id)}, std::string(info(op.code).name), {}, canonical_attributes(op.attributes, rank)};
+        one = {{name_of(id)}, std::string(info(op.code).name), {}, canonical_attributes(op.attributes, rank),
+               canonical_words(op.attributes)};
         for (auto const input : op.inputs) one.in.push_back(name_of(input));
     }
     for (auto const id : graph.outputs) out.outputs.push_back(name_of(id));

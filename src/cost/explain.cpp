@@ -114,6 +114,8 @@ std::string times_text(KernelCost const& cost, std::span<Part const> parts) {
 }
 
 std::string kernel_text(Graph const& graph, OpId op, KernelCost const& cost, HardwareConfig const& hardware) {
+    if (is_view(info(graph.ops[op].code)))
+        return fmt::format("{}: no kernel, another way to read what is there\n", info(graph.ops[op].code).name);
     auto const parts = parts_of(cost, graph.dtype, hardware);
     auto text = fmt::format("kernel {}: {}; bound by {}{}\n", op.value + 1, title(graph, op), bound_of(cost, parts),
                             cost.fits ? "" : "; NO multiprocessor can hold a block");
@@ -131,7 +133,7 @@ std::string explain(Graph const& graph, HardwareConfig const& hardware) {
     for (auto const op : graph.ops.ids())
         text += kernel_text(graph, op, cost.kernels[static_cast<std::size_t>(op.value)], hardware) + "\n";
     return text +
-           fmt::format("{} kernel{}: {:.3f} us\n", cost.kernels.size(), cost.kernels.size() == 1 ? "" : "s", cost.us);
+           fmt::format("{} kernel{}: {:.3f} us\n", kernel_count(graph), kernel_count(graph) == 1 ? "" : "s", cost.us);
 }
 
 } // namespace espalier::cost

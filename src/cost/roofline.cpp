@@ -64,6 +64,7 @@ KernelCost library_kernel(Graph const& graph, OpId op, TensorInfos const& tensor
 } // namespace
 
 KernelCost estimate_kernel(Graph const& graph, OpId op, TensorInfos const& tensors, HardwareConfig const& hardware) {
+    if (is_view(info(graph.ops[op].code))) return {};
     auto cost = graph.ops[op].code == OpCode::graph ? GraphKernel(graph, op, tensors, hardware).cost()
                                                     : library_kernel(graph, op, tensors, hardware);
     auto const& parts = cost.parts;

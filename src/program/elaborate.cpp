@@ -61,6 +61,9 @@ private:
         if (op.in.size() == 2 && *code == OpCode::min) code = OpCode::minimum;
         if (!is_called_well(i, info(*code)) || !operands) return std::nullopt;
         if (operands->size() != op.in.size()) return apply_with_constant(i, *code, *operands);
+        if (info(*code).field.access == Access::rearrange && info(*code).field.move != Move::permute)
+            return moved(i, *code, *operands);
+        if (takes_dtype(info(*code))) return cast(i, *code, *operands);
         if (auto const vector = product_with_vector(i, *code, *operands)) return *vector;
         return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
             auto in = *operands;
@@ -142,6 +145,7 @@ private:
                     composition.inputs == 1 ? "" : "s", op.in.size(),
                     op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         auto const& row = info(composition.has_axis ? OpCode::sum : OpCode::exp);
+        check_words(i, row);
         for (auto const& attribute : op.attributes.items())
             if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
         if (out_.problems.size() != before || !operands) return std::nullopt;
@@ -185,6 +189,227 @@ private:
         }
         return out;
     }
+    static bool takes_dtype(OpInfo const& row) {
+        return std::ranges::find(row.attributes, AttributeName::dtype) != row.attributes.end();
+    }
+    std::optional<TensorId> cast(std::size_t i, OpCode code, TensorIds const& in) {
+        auto const* const words = words_of(i, AttributeName::dtype);
+        auto const dtype = words && words->size() == 1 ? find_dtype(words->front()) : std::nullopt;
+        if (dtype)
+            return apply(i, code, in, source_.ops[i].attributes.with(AttributeName::dtype, static_cast<std::int64_t>(*dtype)));
+        std::vector<std::string> names;
+        for (auto const& known : dtypes) names.emplace_back(known.name);
+        if (words && words->size() == 1)
+            problem(Part::op, i, "there is no type '{}': {}", words->front(), did_you_mean(words->front(), names));
+        else
+            problem(Part::op, i, "{} needs one `dtype`: known are {}", source_.ops[i].op, fmt::join(names, ", "));
+        return std::nullopt;
+    }
+    /// Ops whose attributes are sizes in words.
+    std::optional<TensorId> moved(std::size_t i, OpCode code, TensorIds const& in) {
+        switch (info(code).field.move) {
+        case Move::reshape:
+            return reshape(i, in);
+        case Move::slice:
+            return slice(i, in);
+        case Move::concat:
+            return concat(i, in);
+        case Move::permute:
+            break;
+        }
+        return std::nullopt;
+    }
+    /// The axis from the front; where there is none, the op's own rule says so.
+    [[nodiscard]] int axis_or_last(std::size_t i, TensorId of) const {
+        return axis_of(source_.ops[i].attributes, shape(of)).value_or(shape(of).rank() - 1);
+    }
+    /// What is kept has the name of what the borders differ by, if that is one, or is a size of its own.
+    std::optional<TensorId> slice(std::size_t i, TensorIds const& in) {
+        auto const axis = axis_or_last(i, in.front());
+        auto const size = shape(in.front())[axis];
+        auto const from = border(i, AttributeName::from, {0, {}}, size);
+        auto const to = border(i, AttributeName::to, {size, {{words(in.front()).rank() > axis ? words(in.front())[axis] : Word{}, 1}}}, size);
+        if (!from || !to) return std::nullopt;
+        if (from->value < 0 || to->value > size || from->value >= to->value) {
+            problem(Part::op, i, "slice takes {} to {} of {} elements along `axis` {}: give `from` before `to`, both within it",
+                    from->value, to->value, size, axis);
+            return std::nullopt;
+        }
+        auto attributes = source_.ops[i].attributes;
+        attributes = attributes.with(AttributeName::from, from->value).with(AttributeName::to, to->value);
+        SymbolicShape sizes;
+        if (is_symbolic_) {
+            sizes.push(words(in.front())[axis]);
+            sizes.push(word_between(*from, *to));
+        }
+        return apply(i, OpCode::slice, in, attributes, &sizes);
+    }
+    /// A sum of sizes; its terms are known only if it has no number among them.
+    struct Border {
+        std::int64_t value = 0;
+        std::vector<std::pair<Word, int>> terms;
+    };
+    /// A negative one counts from the end.
+    std::optional<Border> border(std::size_t i, AttributeName name, Border const& otherwise, std::int64_t size) {
+        auto const* const given = words_of(i, name);
+        if (!given) return otherwise;
+        if (given->size() != 1) {
+            problem(Part::op, i, "`{}` has {} values: give one", program::name(name), given->size());
+            return std::nullopt;
+        }
+        Border out;
+        for (auto const& [sign, product] : terms_of(given->front())) {
+            auto const one = product == "0" ? std::optional<std::int64_t>(0) : size_of(Part::op, i, product);
+            if (!one) return std::nullopt;
+            out.value += sign * *one;
+            if (*one != 0) out.terms.emplace_back(literal_size(product) ? literal_word(*one) : word_of(product), sign);
+        }
+        if (out.value < 0 && out.value >= -size) {
+            out.value += size;
+            out.terms.clear();
+        }
+        return out;
+    }
+    /// A number in a border is not a size of anything.
+    [[nodiscard]] Word literal_word(std::int64_t size) const {
+        auto const& names = table_.symbols().names;
+        auto const name = std::to_string(size);
+        return relations_.find(name) || std::ranges::count(names, name) > 0 ? word_of(name) : Word{};
+    }
+    Word word_between(Border const& from, Border const& to) {
+        auto terms = to.terms;
+        for (auto const& [word, times] : from.terms) {
+            auto const same = std::ranges::find(terms, word, &std::pair<Word, int>::first);
+            if (same == terms.end())
+                terms.emplace_back(word, -times);
+            else
+                same->second -= times;
+        }
+        std::erase_if(terms, [](auto const& term) { return term.second == 0; });
+        auto const size = to.value - from.value;
+        if (terms.size() == 1 && terms[0].second == 1 && word_value(terms[0].first) == size) return terms[0].first;
+        return size_word(size);
+    }
+    [[nodiscard]] std::int64_t word_value(Word const& word) const {
+        std::array<std::int64_t, Word::max_symbols> sizes;
+        sizes.fill(1);
+        auto const& known = table_.symbols().sizes;
+        std::copy_n(known.begin(), std::min(known.size(), sizes.size()), sizes.begin());
+        return word.value(sizes);
+    }
+    /// As many at a time as an op takes.
+    std::optional<TensorId> concat(std::size_t i, TensorIds in) {
+        constexpr std::array codes{OpCode::concat, OpCode::concat3, OpCode::concat4};
+        std::optional<TensorId> out = in.front();
+        for (auto left = std::span(in).subspan(1); !left.empty() && out;) {
+            auto const count = std::min(left.size(), codes.size());
+            TensorIds some{*out};
+            some.insert(some.end(), left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+            left = left.subspan(count);
+            auto const axis = axis_or_last(i, *out);
+            SymbolicShape sizes;
+            std::int64_t total = 0;
+            for (auto const id : some) {
+                if (shape(id).rank() <= axis) break;
+                total += shape(id)[axis];
+                if (is_symbolic_) sizes.push(words(id)[axis]);
+            }
+            if (is_symbolic_) sizes.push(size_word(total));
+            out = apply(i, codes[count - 1], some, source_.ops[i].attributes, &sizes);
+        }
+        return out;
+    }
+    [[nodiscard]] std::vector<std::string> const* words_of(std::size_t i, AttributeName name) const {
+        auto const& all = source_.ops[i].words;
+        auto const at = std::ranges::find(all, name, &AttributeWords::name);
+        return at == all.end() ? nullptr : &at->words;
+    }
+    std::optional<TensorId> reshape(std::size_t i, TensorIds const& in) {
+        auto const wanted = wanted_shape(i, in.front());
+        if (!wanted) return std::nullopt;
+        Attributes attributes;
+        attributes = attributes.with(AttributeName::shape, std::vector<double>(wanted->numbers.begin(), wanted->numbers.end()));
+        if (element_count(wanted->numbers) != element_count(shape(in.front()))) {
+            problem(Part::op, i, "`shape` {} has {} elements, but {}: give sizes with that product, or one of them as -1",
+                    to_text(wanted->numbers), element_count(wanted->numbers), elements_text(i, in));
+            return std::nullopt;
+        }
+        if (is_symbolic_)
+            if (auto relation = relation_between({words(in.front()), shape(in.front())}, *wanted, table_)) {
+                relations_.products.push_back(std::move(*relation));
+                return std::nullopt;
+            }
+        return apply(i, OpCode::reshape, in, attributes, &wanted->words);
+    }
+    [[nodiscard]] std::string elements_text(std::size_t i, TensorIds const& in) const {
+        return fmt::format("{} has {}", shapes_text(i, in), element_count(shape(in.front())));
+    }
+    /// With a size that follows from the others.
+    std::optional<Sized> wanted_shape(std::size_t i, TensorId of) {
+        auto const* const dims = words_of(i, AttributeName::shape);
+        if (!dims || dims->empty()) {
+            problem(Part::op, i, "reshape needs `shape`: the sizes that the tensor gets, by name or number");
+            return std::nullopt;
+        }
+        if (dims->size() > static_cast<std::size_t>(max_rank)) {
+            problem(Part::op, i, "`shape` has {} dimensions, but a tensor has at most {}: merge some", dims->size(), max_rank);
+            return std::nullopt;
+        }
+        Sized out;
+        std::optional<int> open;
+        double known = 1;
+        for (auto const& dim : *dims) {
+            if (literal_size(dim) == -1) {
+                if (open) {
+                    problem(Part::op, i, "`shape` has -1 twice: give all sizes but one");
+                    return std::nullopt;
+                }
+                open = out.numbers.rank();
+                out.numbers.push(1);
+                out.words.push({});
+                continue;
+            }
+            auto const size = size_of(Part::op, i, dim);
+            if (!size) return std::nullopt;
+            out.numbers.push(*size);
+            out.words.push(word_of(dim));
+            known *= static_cast<double>(*size);
+        }
+        if (known > max_elements) {
+            problem(Part::op, i, "`shape` has too many elements to count: take smaller sizes");
+            return std::nullopt;
+        }
+        if (open && !fill_in(i, *open, of, out)) return std::nullopt;
+        return out;
+    }
+    bool fill_in(std::size_t i, int open, TensorId of, Sized& out) {
+        auto const all = element_count(shape(of)), known = element_count(out.numbers);
+        if (all % known != 0) {
+            problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are no multiple of {}", all, known);
+            return false;
+        }
+        out.numbers[open] = all / known;
+        if (!is_symbolic_ || all == known) return true;
+        Word rest;
+        for (auto const& word : words(of)) rest = rest * word;
+        for (auto const& word : out.words) rest = rest / word;
+        auto const is_product = [&] {
+            for (int s = 0; s < Word::max_symbols; ++s)
+                if (rest.exponent(s) < 0) return false;
+            return true;
+        };
+        if (is_product()) out.words[open] = rest;
+        else out.words[open] = size_word(all / known);
+        return true;
+    }
+    /// Of a size that nobody named.
+    Word size_word(std::int64_t size) {
+        auto const name = std::to_string(size);
+        auto const& names = table_.symbols().names;
+        auto const is_known = relations_.find(name) || std::ranges::count(names, name) > 0;
+        if (!is_known && size > 1) relations_.sizes.push_back(size);
+        return word_of(name);
+    }
     /// A matrix times a vector is a product with every row, summed; what is not one is left to the others.
     std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in) {
         if (code != OpCode::matmul || shape(in[0]).rank() < 2 || shape(in[1]).rank() != 1) return std::nullopt;
@@ -209,6 +434,11 @@ private:
             if (auto const wrong = program::problem_of(row, {attribute.name, {value}})) return wrong;
         return std::nullopt;
     }
+    void check_words(std::size_t i, OpInfo const& row) {
+        for (auto const& [name, words] : source_.ops[i].words)
+            if (std::ranges::find(row.attributes, name) == row.attributes.end())
+                problem(Part::op, i, "{} has no attribute `{}`: remove it", source_.ops[i].op, program::name(name));
+    }
     bool is_called_well(std::size_t i, OpInfo const& row) {
         auto const before = out_.problems.size();
         auto const& op = source_.ops[i];
@@ -217,22 +447,28 @@ private:
                     "{} stands only in graph-defined kernels, which the search makes: write the program with ops such "
                     "as sum",
                     op.op);
-        if (static_cast<int>(op.in.size()) != row.inputs)
-            problem(Part::op, i, "{} takes {} operand{}, got {}: {}", op.op, row.inputs, row.inputs == 1 ? "" : "s",
-                    op.in.size(), op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
+        auto const is_list = row.field.access == Access::rearrange && row.field.move == Move::concat;
+        if (is_list ? op.in.size() < 2 : static_cast<int>(op.in.size()) != row.inputs)
+            problem(Part::op, i, "{} takes {} operand{}{}, got {}: {}", op.op, row.inputs, row.inputs == 1 ? "" : "s",
+                    is_list ? " or more" : "", op.in.size(),
+                    op.in.empty() ? "name its operands" : fmt::format("{}", fmt::join(op.in, ", ")));
         for (auto const& attribute : op.attributes.items())
             if (auto const wrong = problem_of(i, row, attribute)) problem(Part::op, i, "{}", *wrong);
+        check_words(i, row);
         if (row.field.reduction.to_size && !op.attributes.find(AttributeName::size))
             problem(Part::op, i, "{} needs `size`: how many columns are left", op.op);
         return out_.problems.size() == before;
     }
-    std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes) {
+    /// `words`: see RuleInput::sizes.
+    std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes,
+                                  SymbolicShape const* words = nullptr) {
         auto const sizes = numbers(code, in, attributes);
         if (!sizes) {
             problem(Part::op, i, "{} needs {}, got {}", source_.ops[i].op, info(code).needs, shapes_text(i, in));
             return std::nullopt;
         }
-        auto const names = symbols(code, in, attributes);
+        auto const names = symbols(code, in, attributes, words);
+        if (!names && finds_name(code, in, attributes, words)) return std::nullopt;
         if (!names) {
             problem(Part::op, i,
                     "{} fits only because different dimensions have one size, got {}: give one name to dimensions that "
@@ -245,18 +481,55 @@ private:
         out_.source_ops.push_back(i);
         return push(*sizes, *names);
     }
+    /// Whether the op fits once a size that nobody named is another one: what is left of a concatenation, or of a slice
+    /// with borders in numbers.
+    bool finds_name(OpCode code, TensorIds const& in, Attributes const& attributes, SymbolicShape const* sizes) {
+        for (auto const unnamed : relations_.sizes) {
+            auto const name = std::to_string(unnamed);
+            if (relations_.find(name)) continue;
+            auto const from = table_.word_of(name);
+            for (auto const id : in)
+                for (int d = 0; d < shape(id).rank(); ++d) {
+                    auto const& to = words(id)[d];
+                    if (shape(id)[d] != unnamed || to == from || !fits_with(code, in, attributes, sizes, {from, to}))
+                        continue;
+                    relations_.products.push_back({name, table_.factors_of(to)});
+                    return true;
+                }
+        }
+        return false;
+    }
+    struct Renaming {
+        Word from, to;
+        [[nodiscard]] SymbolicShape operator()(SymbolicShape shape) const {
+            for (int i = 0; i < shape.rank(); ++i)
+                for (int s = 0; s < Word::max_symbols; ++s)
+                    if (from.exponent(s) > 0)
+                        for (auto n = shape[i].exponent(s); n > 0; --n) shape[i] = shape[i] / from * to;
+            return shape;
+        }
+    };
+    [[nodiscard]] bool fits_with(OpCode code, TensorIds const& in, Attributes const& a, SymbolicShape const* sizes,
+                                 Renaming const& renamed) const {
+        std::vector<SymbolicShape> shapes;
+        for (auto const id : in) shapes.push_back(renamed(words(id)));
+        auto const others = sizes ? renamed(*sizes) : SymbolicShape{};
+        auto const size = renamed({word_of(std::to_string(a.whole(AttributeName::size, 1)))})[0];
+        return info(code).symbolic_shape({shapes, a, size, {}, 0, &others}).has_value();
+    }
     [[nodiscard]] std::optional<Shape> numbers(OpCode code, TensorIds const& in, Attributes const& a) const {
         std::vector<Shape> shapes;
         for (auto const id : in) shapes.push_back(shape(id));
         return info(code).shape({shapes, a, a.whole(AttributeName::size, 0), 1});
     }
     /// A graph with too many symbols is refused anyway: its shapes say nothing.
-    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, TensorIds const& in, Attributes const& a) const {
+    [[nodiscard]] std::optional<SymbolicShape> symbols(OpCode code, TensorIds const& in, Attributes const& a,
+                                                       SymbolicShape const* sizes) const {
         if (!is_symbolic_) return SymbolicShape{};
         std::vector<SymbolicShape> shapes;
         for (auto const id : in) shapes.push_back(words(id));
         auto const size = a.whole(AttributeName::size, 1);
-        return info(code).symbolic_shape({shapes, a, word_of(std::to_string(size), size), {}});
+        return info(code).symbolic_shape({shapes, a, word_of(std::to_string(size)), {}, 0, sizes});
     }
 
     /// `X [B, K] = [2, 4096] and W [K, N] = [4096, 6144]`.
@@ -273,15 +546,9 @@ private:
     [[nodiscard]] std::string shape_text(TensorId id) const {
         auto const sizes = to_text(shape(id));
         std::vector<std::string> names;
-        for (auto const& word : words(id)) names.push_back(symbol_name(word));
+        for (auto const& word : words(id)) names.push_back(table_.text(word));
         auto const named = fmt::format("[{}]", fmt::join(names, ", "));
         return !is_symbolic_ || named == sizes ? sizes : fmt::format("{} = {}", named, sizes);
-    }
-    /// At kernel level every size is one symbol, or 1.
-    [[nodiscard]] std::string symbol_name(Word const& word) const {
-        for (std::size_t s = 0; s < symbols_.names.size(); ++s)
-            if (word.exponent(static_cast<int>(s)) != 0) return symbols_.names[s];
-        return "1";
     }
 
     // --- outputs and the whole
@@ -324,6 +591,15 @@ std::optional<std::int64_t> literal_size(std::string_view dim) {
     return std::stoll(std::string(dim.substr(0, longest)));
 }
 
-Elaboration elaborate(Source const& source) { return Elaborator(source).run(); }
+/// As often as a dimension turns out to be another one or a product of others, which leaves fewer.
+Elaboration elaborate(Source const& source) {
+    constexpr int most_attempts = 64;
+    Relations relations;
+    for (int attempt = 1;; ++attempt) {
+        auto const known = relations.size();
+        auto out = Elaborator(source, relations).run();
+        if (relations.size() == known || attempt == most_attempts) return out;
+    }
+}
 
 } // namespace espalier::program

@@ -12,6 +12,7 @@ struct Elaboration {
     SymbolicShapes shapes;                             ///< of the graph's tensors
     base::IndexedVector<OpId, std::size_t> source_ops; ///< of the graph's ops: which op of the source they come from
     std::vector<SourceProblem> problems;
+    Symbols symbols;
 };
 [[nodiscard]] Elaboration elaborate(Source const& source);
 

@@ -195,7 +195,9 @@ int output_count(Graph const& graph, Op const& op) {
     return static_cast<int>(graph.bodies[static_cast<std::size_t>(op.body)].outputs.size());
 }
 
-int kernel_count(Graph const& graph) { return static_cast<int>(graph.ops.size()); }
+int kernel_count(Graph const& graph) {
+    return static_cast<int>(std::ranges::count_if(graph.ops, [](Op const& op) { return !is_view(info(op.code)); }));
+}
 
 int graph_kernel_count(Graph const& graph) {
     return static_cast<int>(std::ranges::count(graph.ops, OpCode::graph, &Op::code));

@@ -15,10 +15,13 @@ using base::InputError;
 /// What a value is, and what to give in its place.
 std::optional<std::string> problem_of_value(AttributeName name, double value) {
     using enum AttributeName;
-    auto const is_count = name == axis || name == size || name == permutation;
+    auto const is_count =
+        name == axis || name == size || name == permutation || name == shape || name == from || name == to;
     if (!std::isfinite(value)) return fmt::format("{}: give a number", value);
     if (is_count && (value != std::floor(value) || std::abs(value) > static_cast<double>(max_dim)))
         return fmt::format("{}: give a whole number", value);
+    if (name == dtype && (value < 0 || value >= static_cast<double>(dtypes.size()) || value != std::floor(value)))
+        return fmt::format("{}: give the number of a dtype", value);
     if (name == over && value == 0) return "0: give another number, nothing is divided by it";
     if (name == eps && value < 0) return fmt::format("{}: give a number from 0 on", value);
     return std::nullopt;
@@ -66,7 +69,8 @@ std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attrib
     auto const label = name(attribute.name);
     if (std::ranges::find(row.attributes, attribute.name) == row.attributes.end())
         return fmt::format("{} has no attribute `{}`: remove it", row.name, label);
-    auto const is_list = attribute.name == AttributeName::permutation;
+    auto const is_list =
+        attribute.name == AttributeName::permutation || attribute.name == AttributeName::shape;
     if (attribute.values.size() != 1 && !is_list)
         return fmt::format("`{}` has {} values: give one number", label, attribute.values.size());
     for (auto const value : attribute.values)

@@ -1,5 +1,8 @@
 #include "meaning_rules.hpp"
 
+#include <algorithm>
+#include <optional>
+
 namespace espalier::program::rules {
 namespace {
 
@@ -163,6 +166,87 @@ Meaning rearrange_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
         at.index[order[static_cast<std::size_t>(i)]] = whole(static_cast<std::size_t>(i), out[i]);
     nest.reads = {at};
     nest.body = {read(0)};
+    return {{nest}};
+}
+
+namespace {
+
+/// How far neighbours along each dimension are apart in row-major order.
+std::array<std::int64_t, max_rank> strides_of(Shape const& shape) {
+    std::array<std::int64_t, max_rank> out{};
+    std::int64_t stride = 1;
+    for (int i = shape.rank() - 1; i >= 0; stride *= shape[i--]) out[static_cast<std::size_t>(i)] = stride;
+    return out;
+}
+
+/// floor(n / stride) mod size, where n is the row-major place in `kept` of what the loops are at. Nothing if a loop lies
+/// across a border of that digit and cannot be cut there.
+std::optional<Position> digit_of_place(Shape const& kept, std::int64_t stride, std::int64_t size) {
+    Position out;
+    auto const strides = strides_of(kept);
+    for (int i = 0; i < kept.rank(); ++i) {
+        auto const own = strides[static_cast<std::size_t>(i)];
+        auto const low = std::max(own, stride), high = std::min(own * kept[i], stride * size);
+        if (low >= high) continue;
+        if (low % own != 0 || low % stride != 0 || high % low != 0) return std::nullopt;
+        if ((own * kept[i]) % high != 0 || (stride * size) % high != 0) return std::nullopt;
+        out.digits.push({.loop = static_cast<std::size_t>(i), .size = high / low, .stride = low / stride,
+                         .below = low / own});
+    }
+    return out;
+}
+
+/// Nothing if a dimension of the operand is not made of digits of those that are kept.
+std::optional<Nest> reshape_nest(std::size_t source, Shape const& from, Shape const& kept) {
+    Nest nest{.kept = kept};
+    Read at{.source = source, .shape = from, .index = Dims<Position>{}};
+    auto const strides = strides_of(from);
+    for (int i = 0; i < from.rank(); ++i) {
+        auto const position = digit_of_place(kept, strides[static_cast<std::size_t>(i)], from[i]);
+        if (!position) return std::nullopt;
+        at.index.push(*position);
+    }
+    nest.reads = {at};
+    nest.body = {read(0)};
+    return nest;
+}
+
+} // namespace
+
+/// Where dimensions lie across each other, by way of one dimension.
+Meaning reshape_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
+    if (auto const nest = reshape_nest(0, in.shapes[0], out)) return {{*nest}};
+    Shape const flat{element_count(out)};
+    return {{reshape_nest(0, in.shapes[0], flat).value(), reshape_nest(1, flat, out).value()}};
+}
+
+Meaning slice_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
+    auto const axis = *axis_of(in.attributes, out);
+    Nest nest{.kept = out};
+    auto at = read_kept(0, in.shapes[0], out);
+    at.index[axis] = whole(static_cast<std::size_t>(axis), out[axis]);
+    at.index[axis].offset = slice_of(in.attributes, in.shapes[0][axis]).value().from;
+    nest.reads = {at};
+    nest.body = {read(0)};
+    return {{nest}};
+}
+
+Meaning concat_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
+    auto const axis = *axis_of(in.attributes, out);
+    Nest nest{.kept = out};
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < in.shapes.size(); ++i) {
+        auto at = read_kept(i, in.shapes[i], out);
+        at.index[axis] = whole(static_cast<std::size_t>(axis), out[axis]);
+        at.index[axis].offset = -from;
+        at.outside = Outside::zero;
+        from += in.shapes[i][axis];
+        nest.reads.push(at);
+    }
+    for (std::size_t i = 0; i < in.shapes.size(); ++i) {
+        nest.body.push(read(i));
+        if (i > 0) nest.body.push(apply(OpCode::add, nest.body.size() - 2, nest.body.size() - 1));
+    }
     return {{nest}};
 }
 

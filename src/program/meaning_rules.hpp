@@ -18,6 +18,12 @@ using Numbers = RuleInput<std::int64_t>;
 [[nodiscard]] Meaning rescaled_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
 /// out[i..] = in[i.. in another order].
 [[nodiscard]] Meaning rearrange_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// out at row-major place n = in at row-major place n.
+[[nodiscard]] Meaning reshape_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// out[.., i, ..] = in[.., from + i, ..].
+[[nodiscard]] Meaning slice_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
+/// out[.., i, ..] = sum over t of in[t][.., i - from[t], ..], each zero where the others are.
+[[nodiscard]] Meaning concat_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
 /// y / sqrt(mean of y^2 + eps) or, to centre, y alone, where y is x or x - mean of x.
 [[nodiscard]] Meaning normalise_meaning(OpInfo const& row, Numbers const& in, Shape const& out);
 

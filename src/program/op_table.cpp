@@ -24,6 +24,10 @@ constexpr std::array low_and_high{AttributeName::low, AttributeName::high};
 constexpr std::array by_and_over{AttributeName::by, AttributeName::over};
 constexpr std::array by_only{AttributeName::by};
 constexpr std::array permutation_only{AttributeName::permutation};
+constexpr std::array shape_only{AttributeName::shape};
+constexpr std::array axis_from_and_to{AttributeName::axis, AttributeName::from, AttributeName::to};
+constexpr std::array dtype_only{AttributeName::dtype};
+constexpr std::array<bool, 3> kernel_only{true, false, false};
 
 template <class Rule>
 constexpr OpInfo row(OpCode code, FieldRule const& field, ExpressionRule expression, MeaningRule meaning) {
@@ -94,6 +98,33 @@ constexpr OpInfo rearrange(OpCode code) {
     out.attributes = permutation_only;
     out.needs = "a `permutation` that names every dimension of its tensor once (without it 2 dimensions or more)";
     return out;
+}
+
+constexpr OpInfo only_in_kernel_graphs(OpInfo row) {
+    row.at = kernel_only;
+    return row;
+}
+constexpr OpInfo reshaping(OpCode code) {
+    auto out = row<rules::Reshaped>(code, {.access = Access::rearrange, .move = Move::reshape}, rules::same_expr,
+                                    rules::reshape_meaning);
+    out.attributes = shape_only;
+    out.needs = "a `shape` with as many elements as its tensor has";
+    return only_in_kernel_graphs(out);
+}
+constexpr OpInfo slicing(OpCode code) {
+    auto out = row<rules::Sliced>(code, {.access = Access::rearrange, .move = Move::slice}, rules::same_expr,
+                                  rules::slice_meaning);
+    out.attributes = axis_from_and_to;
+    out.needs = "a tensor that has `axis`, and along it `from` before `to`, both within it";
+    return only_in_kernel_graphs(out);
+}
+constexpr OpInfo concatenation(OpCode code, int operands) {
+    auto out = row<rules::Joined>(code, {.access = Access::rearrange, .move = Move::concat}, rules::concat_expr,
+                                  rules::concat_meaning);
+    out.inputs = operands;
+    out.attributes = axis_only;
+    out.needs = "tensors that have `axis` and are equal in all other dimensions";
+    return only_in_kernel_graphs(out);
 }
 
 constexpr OpInfo normalise(OpCode code, Norm norm, ExpressionRule expression) {
@@ -221,6 +252,15 @@ constexpr auto later_rows() {
         offered(Offer::if_used_in_full_blocks, normalise(layer_norm, Norm::layer, layer_norm_expr)),
         offered_with(layer_norm, normalise(center, Norm::center, center_expr)),
         offered(Offer::if_used, rearrange(transpose)),
+        offered(Offer::if_used, reshaping(reshape)),
+        offered(Offer::if_used, slicing(slice)),
+        offered(Offer::if_used, concatenation(concat, 2)),
+        offered(Offer::if_used, concatenation(concat3, 3)),
+        offered(Offer::if_used, concatenation(concat4, 4)),
+        offered(Offer::never,
+                with_attributes(
+                    costing(0, pointwise(cast, {.scalar = Scalar::shift, .expression = same_expr, .real = real_cast})),
+                    dtype_only)),
         reduction<Same>(accumulate, Access::accumulate, loop_only, accumulate_expr),
         reduction<ToOne>(accumulate_sum, Access::accumulate, plain_sum, accumulate_sum_expr),
         reduction<ToSize>(accumulate_sum_to, Access::accumulate, sum_to_size, accumulate_sum_to_expr),
@@ -281,6 +321,32 @@ std::optional<Permutation> permutation_of(Attributes const& attributes, int rank
         out[i] = static_cast<int>(dim);
     }
     return out;
+}
+
+std::optional<Shape> reshaped(Attributes const& attributes, std::int64_t elements) {
+    auto const* const given = attributes.find(AttributeName::shape);
+    if (!given || given->values.empty() || given->values.size() > static_cast<std::size_t>(max_rank))
+        return std::nullopt;
+    Shape out;
+    std::int64_t known = 1, open = -1;
+    for (auto const value : given->values) {
+        auto const size = static_cast<std::int64_t>(value);
+        if (size == -1 && open < 0) open = out.rank();
+        else if (size < 1 || __builtin_mul_overflow(known, size, &known)) return std::nullopt;
+        out.push(size);
+    }
+    if (open < 0) return known == elements ? std::optional(out) : std::nullopt;
+    if (elements % known != 0) return std::nullopt;
+    out[static_cast<int>(open)] = elements / known;
+    return out;
+}
+
+std::optional<Slice> slice_of(Attributes const& attributes, std::int64_t size) {
+    auto const front = [&](std::int64_t at) { return at < 0 ? at + size : at; };
+    auto const from = front(attributes.whole(AttributeName::from, 0));
+    auto const to = front(attributes.whole(AttributeName::to, size));
+    if (from < 0 || to > size || from >= to) return std::nullopt;
+    return Slice{from, to - from};
 }
 
 OpInfo const& info(OpCode code) { return table[static_cast<std::size_t>(code)]; }

@@ -44,6 +44,8 @@ inline Real real_scale(Real a, Real, Attributes const& attributes) {
 inline Real real_shift(Real a, Real, Attributes const& attributes) {
     return a + real_constant(attributes.get(AttributeName::by, 0));
 }
+/// The values are what they are; how they are stored is no question of real numbers.
+inline Real real_cast(Real a, Real, Attributes const&) { return a; }
 inline Real real_maximum(Real a, Real b, Attributes const&) { return larger(a, b); }
 inline Real real_minimum(Real a, Real b, Attributes const&) { return smaller(a, b); }
 inline Real real_clamp(Real a, Real, Attributes const& attributes) {

@@ -120,4 +120,72 @@ struct Permuted {
     }
 };
 
+struct Reshaped {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        if constexpr (std::is_same_v<D, std::int64_t>) {
+            return reshaped(in.attributes, element_count(in.shapes[0]));
+        } else {
+            if (!in.sizes || !(product(*in.sizes) == product(in.shapes[0]))) return std::nullopt;
+            return *in.sizes;
+        }
+    }
+    static Word product(SymbolicShape const& shape) {
+        Word out;
+        for (auto const& word : shape) out = out * word;
+        return out;
+    }
+};
+
+struct Sliced {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const axis = axis_of(in.attributes, in.shapes[0]);
+        if (!axis) return std::nullopt;
+        auto out = in.shapes[0];
+        if constexpr (std::is_same_v<D, std::int64_t>) {
+            auto const slice = slice_of(in.attributes, out[*axis]);
+            if (!slice) return std::nullopt;
+            out[*axis] = slice->size;
+        } else {
+            if (!in.sizes || !(out[*axis] == (*in.sizes)[0])) return std::nullopt;
+            out[*axis] = in.sizes->back();
+        }
+        return out;
+    }
+};
+
+/// All dimensions but the axis are equal.
+struct Joined {
+    template <class D>
+    static std::optional<Dims<D>> shape(RuleInput<D> const& in) {
+        auto const axis = axis_of(in.attributes, in.shapes[0]);
+        if (!axis) return std::nullopt;
+        auto out = in.shapes[0];
+        for (auto const& shape : in.shapes) {
+            if (shape.rank() != out.rank()) return std::nullopt;
+            for (int i = 0; i < out.rank(); ++i)
+                if (i != *axis && !(shape[i] == out[i])) return std::nullopt;
+        }
+        auto const total = size_of(in, *axis);
+        if (!total) return std::nullopt;
+        out[*axis] = *total;
+        return out;
+    }
+
+private:
+    template <class D>
+    static std::optional<D> size_of(RuleInput<D> const& in, int axis) {
+        if constexpr (std::is_same_v<D, std::int64_t>) {
+            std::int64_t out = 0;
+            for (auto const& shape : in.shapes) out += shape[axis];
+            return out;
+        } else {
+            for (int i = 0; i < static_cast<int>(in.shapes.size()); ++i)
+                if (!in.sizes || !(in.shapes[static_cast<std::size_t>(i)][axis] == (*in.sizes)[i])) return std::nullopt;
+            return in.sizes->back();
+        }
+    }
+};
+
 } // namespace espalier::program::rules

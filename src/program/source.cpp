@@ -41,35 +41,13 @@ Elaboration elaborate_or_throw(Source const& source) {
     return out;
 }
 
-void add_literal(Symbols& symbols, std::int64_t size) {
-    auto const name = std::to_string(size);
-    if (size == 1 || std::ranges::find(symbols.names, name) != symbols.names.end()) return;
-    symbols.names.push_back(name);
-    symbols.sizes.push_back(size);
-}
-
 } // namespace
 
 std::vector<SourceProblem> check(Source const& source) { return elaborate(source).problems; }
 
 Graph build(Source const& source) { return elaborate_or_throw(source).graph; }
 
-Symbols symbols_of(Source const& source) {
-    Symbols out;
-    for (auto const& dim : source.dims)
-        if (dim.size != 1) {
-            out.names.push_back(dim.name);
-            out.sizes.push_back(dim.size);
-        }
-    for (auto const& input : source.inputs)
-        for (auto const& dim : input.dims)
-            if (auto const size = literal_size(dim)) add_literal(out, *size);
-    for (auto const& op : source.ops)
-        if (auto const size = op.attributes.get(AttributeName::size, 1);
-            size > 1 && size <= static_cast<double>(max_dim))
-            add_literal(out, static_cast<std::int64_t>(size));
-    return out;
-}
+Symbols symbols_of(Source const& source) { return elaborate(source).symbols; }
 
 SymbolicShapes symbolic_shapes(Source const& source) { return elaborate_or_throw(source).shapes; }
 

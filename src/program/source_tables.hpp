@@ -2,6 +2,7 @@
 
 #include "elaborate.hpp"
 #include "limits.hpp"
+#include "source_symbols.hpp"
 #include "source_words.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,10 @@ namespace espalier::program {
 /// tensor unknown, and unknown tensors give no further messages.
 class SourceTables {
 public:
-    explicit SourceTables(Source const& source) : source_(source), symbols_(symbols_of(source)) {}
+    SourceTables(Source const& source, Relations& relations)
+        : source_(source), relations_(relations), table_(source, relations) {
+        out_.symbols = table_.symbols();
+    }
 
 protected:
     using Part = SourceProblem::Part;
@@ -49,27 +53,41 @@ protected:
             problem(Part::dim, i, "{} has size {}: give a whole number from 1 to {}", name, size, max_dim);
     }
     void check_symbols() {
-        if (symbols_.names.size() <= max_source_symbols) return;
+        auto const& names = table_.symbols().names;
+        is_symbolic_ = names.size() <= static_cast<std::size_t>(Word::max_symbols);
+        if (names.size() <= max_source_symbols) return;
         problem(Part::whole, 0,
                 "{} different dimensions ({}), but at most {} of size over 1 are supported: use one name for those "
                 "that are the same, or set some to 1",
-                symbols_.names.size(), fmt::join(symbols_.names, ", "), max_source_symbols);
-        is_symbolic_ = false;
+                names.size(), fmt::join(names, ", "), max_source_symbols);
     }
-    [[nodiscard]] Word word_of(std::string const& dim, std::int64_t size) const {
-        auto const name = literal_size(dim) ? std::to_string(size) : dim;
-        auto const at = std::ranges::find(symbols_.names, name);
-        if (size == 1 || at == symbols_.names.end() || !is_symbolic_) return {};
-        return Word::symbol(static_cast<int>(at - symbols_.names.begin()));
+    /// Of a name, a number or a product of them.
+    [[nodiscard]] Word word_of(std::string const& product) const {
+        Word out;
+        if (!is_symbolic_) return out;
+        for (auto const& factor : factors_of(product)) out = out * table_.word_of(factor);
+        return out;
     }
-    std::optional<std::int64_t> size_of(std::size_t input, std::string const& dim) {
+    std::optional<std::int64_t> size_of(Part part, std::size_t i, std::string const& product) {
+        std::int64_t out = 1;
+        for (auto const& factor : factors_of(product)) {
+            auto const size = size_of_factor(part, i, factor);
+            if (!size) return std::nullopt;
+            out *= *size;
+            if (out <= max_dim) continue;
+            problem(part, i, "a dimension of size {}: give a whole number from 1 to {}", product, max_dim);
+            return std::nullopt;
+        }
+        return out;
+    }
+    std::optional<std::int64_t> size_of_factor(Part part, std::size_t i, std::string const& dim) {
         if (auto const literal = literal_size(dim)) {
             if (*literal >= 1 && *literal <= max_dim) return literal;
-            problem(Part::input, input, "a dimension of size {}: give a whole number from 1 to {}", dim, max_dim);
+            problem(part, i, "a dimension of size {}: give a whole number from 1 to {}", dim, max_dim);
             return std::nullopt;
         }
         if (auto const found = dims_.find(dim); found != dims_.end()) return found->second;
-        problem(Part::input, input, "there is no dimension '{}': {}", dim, did_you_mean(dim, dim_names()));
+        problem(part, i, "there is no dimension '{}': {}", dim, did_you_mean(dim, dim_names()));
         return std::nullopt;
     }
     [[nodiscard]] std::vector<std::string> dim_names() const {
@@ -109,9 +127,9 @@ protected:
             names.push({});
         }
         for (auto const& dim : dims)
-            if (auto const size = size_of(i, dim)) {
+            if (auto const size = size_of(Part::input, i, dim)) {
                 sizes.push(*size);
-                names.push(word_of(dim, *size));
+                names.push(word_of(dim));
             }
         if (sizes.rank() < static_cast<int>(dims.size()) || !is_of_bearable_size(Part::input, i, sizes))
             return std::nullopt;
@@ -125,7 +143,8 @@ protected:
     }
 
     Source const& source_;
-    Symbols symbols_;
+    Relations& relations_; ///< what is found goes there, for another attempt
+    SymbolTable table_;
     bool is_symbolic_ = true;                                 ///< else there are too many symbols
     std::map<std::string, std::optional<std::int64_t>> dims_; ///< nothing: declared with a size that cannot be
     std::map<std::string, Tensor> tensors_;

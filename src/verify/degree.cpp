@@ -64,7 +64,7 @@ private:
         case Access::contraction:
             return {contraction(op, row, tensors, operands)};
         case Access::rearrange:
-            return {operands[0]};
+            return {one_of(operands)};
         case Access::normalise:
             return {normalise(row, operands[0], static_cast<double>(shape[*axis_of(op.attributes, shape)]), elements)};
         default:
@@ -82,6 +82,12 @@ private:
         calls_ += elements * copies_;
         argument_ = {std::max(argument_.above, argument.above), std::max(argument_.below, argument.below)};
         return {1, 0, argument.calls + 1};
+    }
+    static Degree one_of(std::vector<Degree> const& in) {
+        auto out = in[0];
+        for (auto const& other : in)
+            out = {std::max(out.above, other.above), std::max(out.below, other.below), std::max(out.calls, other.calls)};
+        return out;
     }
     Degree pointwise(OpInfo const& row, std::vector<Degree> const& in, double elements) {
         switch (row.field.scalar) {

@@ -154,6 +154,9 @@ private:
         return value(*site.outer, outside, box);
     }
 
+    static double rounded_to(program::DType dtype, double value) {
+        return program::round_to(program::info(dtype).format, value);
+    }
     /// By its meaning; only what comes out at the end is stored.
     Numbers of_op(Site& site, Op const& op, Meaning const& meaning, Box const& box) {
         for (auto const& nest : meaning.nests) require(static_cast<double>(nest.count()));
@@ -173,6 +176,8 @@ private:
             sources.values[place] = &sources.scratch[place];
         }
         auto& out = sources.scratch.back();
+        if (auto const* const dtype = op.attributes.find(program::AttributeName::dtype))
+            for (auto& number : out) number.low = rounded_to(static_cast<program::DType>(dtype->values.front()), number.low);
         for (auto& number : out) number = arithmetic_->stored(number);
         return std::move(out);
     }

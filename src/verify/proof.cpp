@@ -24,14 +24,43 @@ std::vector<program::Shape> output_shapes(TypedGraph const& typed) {
     return out;
 }
 
-/// The element of an output whose index in every dimension is a variable, and when it is defined. Unprovable if it has
-/// no normal form within the limit on steps.
+/// A part of an output: where it begins and how many elements it has, dimension by dimension.
+struct Part {
+    struct Range {
+        std::int64_t from = 0, size = 1;
+        auto operator<=>(Range const&) const = default;
+    };
+    std::vector<Range> ranges;
+
+    [[nodiscard]] static Part whole(program::Shape const& shape) {
+        Part out;
+        for (auto const size : shape) out.ranges.push_back({0, size});
+        return out;
+    }
+    /// Its variables are its dimensions.
+    [[nodiscard]] std::pair<Part, Part> cut(Split const& split) const {
+        std::pair out{*this, *this};
+        auto const d = static_cast<std::size_t>(split.root);
+        if (d >= ranges.size()) throw Unprovable{"parts of a concatenation are compared or normalised together"};
+        out.first.ranges[d].size = split.at;
+        out.second.ranges[d].from += split.at;
+        out.second.ranges[d].size -= split.at;
+        return out;
+    }
+    auto operator<=>(Part const&) const = default;
+};
+
+/// The element of a part of an output whose index in every dimension is a variable, and when it is defined. Unprovable
+/// if it has no normal form within the limit on steps; Split if that is not one for the whole part.
 class Element {
 public:
-    Element(TypedGraph const& typed, program::TensorId tensor, base::StopToken stop = {})
+    Element(TypedGraph const& typed, program::TensorId tensor, Part const& part, base::StopToken stop = {})
         : work_(stop), elements_(work_) {
         Index index;
-        for (auto const size : typed.tensors[tensor].shape) index.push_back(work_.form(work_.new_root(size)));
+        for (auto const& [from, size] : part.ranges) {
+            auto const form = work_.form(work_.new_root(size));
+            index.push_back(from == 0 ? form : shifted(form, from));
+        }
         free_count_ = work_.root_count();
         value_ = normal_form(work_, elements_.element({.typed = typed}, tensor, index));
     }
@@ -53,24 +82,67 @@ private:
 } // namespace
 
 struct Prover::Known {
-    std::vector<Key> normal_forms;
-    std::vector<Facts> facts;
+    explicit Known(program::Graph const& reference) : graph(reference), typed(graph) {
+        for (auto const id : graph.outputs) add(id, Part::whole(typed.tensors[id].shape));
+    }
 
     /// All outputs of a candidate.
     [[nodiscard]] Proof compare(TypedGraph const& candidate, base::StopToken stop) const {
         Proof out{true, true, {}};
-        for (std::size_t i = 0; i < normal_forms.size(); ++i) {
-            Element element(candidate, candidate.graph.outputs[i], stop);
-            if (!element.is_defined_by(facts[i])) out = {false, false, undefined(i)};
-            if (out.is_proved && element.key() != normal_forms[i])
-                out = {false, true, fmt::format("output {} has another normal form", i)};
-        }
+        for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+            for (auto const& part : parts)
+                if (part.output == graph.outputs[i]) compare(candidate, part, {i, stop}, out);
         return out;
+    }
+
+private:
+    /// Of an element of a part.
+    struct Normal {
+        program::TensorId output;
+        Part part;
+        Key key;
+        Facts facts;
+    };
+    struct Question {
+        std::size_t output;
+        base::StopToken stop;
+    };
+
+    void add(program::TensorId output, Part const& part) {
+        try {
+            parts.push_back(normal(output, part, {}));
+        } catch (Split const& split) {
+            auto const [first, second] = part.cut(split);
+            add(output, first);
+            add(output, second);
+        }
+    }
+    [[nodiscard]] Normal normal(program::TensorId output, Part const& part, base::StopToken stop) const {
+        Element element(typed, output, part, stop);
+        return {output, part, element.key(), element.facts()};
+    }
+    /// In smaller parts, where the candidate needs them.
+    void compare(TypedGraph const& candidate, Normal const& known, Question const& question, Proof& out) const {
+        auto const [i, stop] = question;
+        try {
+            Element element(candidate, candidate.graph.outputs[i], known.part, stop);
+            if (!element.is_defined_by(known.facts)) out = {false, false, undefined(i)};
+            if (out.is_proved && element.key() != known.key)
+                out = {false, true, fmt::format("output {} has another normal form", i)};
+        } catch (Split const& split) {
+            auto const [first, second] = known.part.cut(split);
+            compare(candidate, normal(known.output, first, stop), question, out);
+            compare(candidate, normal(known.output, second, stop), question, out);
+        }
     }
     static std::string undefined(std::size_t output) {
         return fmt::format("output {} divides by something, or takes a root of something, that the reference does not",
                            output);
     }
+
+    program::Graph graph;
+    TypedGraph typed;
+    std::vector<Normal> parts;
 };
 
 Prover::Prover(Prover&&) noexcept = default;
@@ -80,17 +152,11 @@ Prover::Prover(program::Graph const& reference) : inputs_(input_shapes(reference
     if (reference.level != program::Level::kernel) throw base::InputError("the reference is not a kernel graph");
     TypedGraph const typed(reference);
     outputs_ = output_shapes(typed);
-    auto known = std::make_unique<Known>();
     try {
-        for (auto const id : reference.outputs) {
-            Element element(typed, id);
-            known->normal_forms.push_back(element.key());
-            known->facts.push_back(element.facts());
-        }
+        known_ = std::make_unique<Known>(reference);
     } catch (Unprovable const& unprovable) {
         problem_ = fmt::format("the reference has no normal form: {}", unprovable.reason);
     }
-    known_ = std::move(known);
 }
 
 Proof Prover::prove(program::Graph const& candidate, base::StopToken stop) const {

@@ -23,7 +23,8 @@ struct Roots {
     }
     void collect(Atom const& atom) {
         for (auto const& form : atom.index)
-            for (auto const& digit : form) used.insert(digit.root);
+            for (auto const& digit : form)
+                if (digit.root != constant_root) used.insert(digit.root);
         for (auto const& argument : atom.arguments) collect(argument);
     }
 };

@@ -91,7 +91,7 @@ Sum Elements::made(Place const& place, TensorId tensor, Index const& index) {
     case Access::normalise:
         return quotient_of_norm(place, op, index);
     case Access::rearrange:
-        return rearranged(place, op, index);
+        return moved(place, op, index);
     case Access::accumulate:
         return accumulation(place, op, index);
     case Access::graph:
@@ -183,14 +183,13 @@ Sum Elements::contraction(Place const& place, Op const& op, Index const& index) 
     auto const is_transposed = program::info(op.code).field.is_transposed;
     Sum out;
     for (std::size_t t = 0; t < terms; ++t) {
-        auto const root = work_.new_root(shape_of_operand(place, op, t).back());
-        auto left = broadcast_index(index, shape_of_operand(place, op, t));
-        auto right = broadcast_index(index, shape_of_operand(place, op, t + terms));
-        right[right.size() - (is_transposed ? 2 : 1)] = index.back();
-        left.back() = right[right.size() - (is_transposed ? 1 : 2)] = work_.form(root);
-        auto product = multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
-        bind(product, root);
-        add(out, std::move(product));
+        add(out, sum_over(0, shape_of_operand(place, op, t).back(), [&](Form const& inner) {
+                auto left = broadcast_index(index, shape_of_operand(place, op, t));
+                auto right = broadcast_index(index, shape_of_operand(place, op, t + terms));
+                right[right.size() - (is_transposed ? 2 : 1)] = index.back();
+                left.back() = right[right.size() - (is_transposed ? 1 : 2)] = inner;
+                return multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
+            }));
     }
     return out;
 }
@@ -206,13 +205,15 @@ Elements::Reduced Elements::reduce(Place const& place, Op const& op, Index index
     auto const axis = axis_of_operand(place, op);
     auto const kept = rule.to_size ? op.attributes.whole(AttributeName::size, 0) : 1;
     auto const count = shape_of_operand(place, op)[axis] / kept;
-    auto const root = work_.new_root(count);
     // out[j] = sum over i of in[i * kept + j]; with one value kept, j is 0.
     auto& along = index[static_cast<std::size_t>(axis)];
-    along = sum(kept == 1 ? Form{} : std::move(along), kept, work_.form(root));
-    auto out = sum_values();
-    bind(out, root);
-    return {std::move(out), count};
+    auto const column = kept == 1 ? Form{} : along;
+    return {sum_over(0, count,
+                     [&](Form const& i) {
+                         along = sum(column, kept, i);
+                         return sum_values();
+                     }),
+            count};
 }
 
 Sum Elements::reduction(Place const& place, Op const& op, Index const& index) {
@@ -230,11 +231,14 @@ Sum Elements::accumulation(Place const& place, Op const& op, Index const& index)
     if (rule.is_rescaled) return rescaled(place, op, index);
     if (rule.fold != program::Fold::sum) return extremum_of_reduction(place, op, index);
     auto const steps = place.typed.graph.schedule.loop;
-    auto const step = work_.new_root(steps);
     auto in_loop = place;
-    in_loop.step = work_.form(step);
-    auto [out, count] = reduce(in_loop, op, index);
-    bind(out, step);
+    std::int64_t count = 1;
+    auto out = sum_over(0, steps, [&](Form const& step) {
+        in_loop.step = step;
+        auto reduced = reduce(in_loop, op, index);
+        count = reduced.count;
+        return std::move(reduced.sum);
+    });
     if (!rule.root_mean) return out;
     scale(out, Fraction{1, count} * Fraction{1, steps});
     add(out, to_sum(fraction_of(eps_of(op))));
@@ -244,11 +248,11 @@ Sum Elements::accumulation(Place const& place, Op const& op, Index const& index)
 /// x - the mean of x along `axis`.
 Sum Elements::centred(Place const& place, Op const& op, Index const& index, int axis) {
     auto const size = shape_of_operand(place, op)[axis];
-    auto const root = work_.new_root(size);
-    auto along = index;
-    along[static_cast<std::size_t>(axis)] = work_.form(root);
-    auto mean = operand(place, op, 0, along);
-    bind(mean, root);
+    auto mean = sum_over(0, size, [&](Form const& i) {
+        auto along = index;
+        along[static_cast<std::size_t>(axis)] = i;
+        return operand(place, op, 0, along);
+    });
     scale(mean, {-1, size});
     auto out = operand(place, op, 0, index);
     add(out, std::move(mean));
@@ -265,11 +269,11 @@ Sum Elements::quotient_of_norm(Place const& place, Op const& op, Index const& in
         return is_centred ? centred(place, op, at, axis) : operand(place, op, 0, at);
     };
     auto const size = shape_of_operand(place, op)[axis];
-    auto const root = work_.new_root(size);
-    auto along = index;
-    along[static_cast<std::size_t>(axis)] = work_.form(root);
-    auto mean_square = multiply(work_, value(along), value(along));
-    bind(mean_square, root);
+    auto mean_square = sum_over(0, size, [&](Form const& i) {
+        auto along = index;
+        along[static_cast<std::size_t>(axis)] = i;
+        return multiply(work_, value(along), value(along));
+    });
     scale(mean_square, {1, size});
     add(mean_square, to_sum(fraction_of(eps_of(op))));
     mean_square = normal_form(work_, std::move(mean_square));

@@ -28,6 +28,12 @@ struct Place {
     Form step{};                       ///< of the loop; unused after it
 };
 
+/// Thrown where a tensor is put together of parts: it has one formula for `root` below `at` and another one from there.
+struct Split {
+    int root = 0;
+    std::int64_t at = 0;
+};
+
 /// What must hold so that a value is defined, for all values of the index variables in it. Roots in `value` that are
 /// not bound there stand for all their values, but for those of the element that is asked for.
 struct Condition {
@@ -54,7 +60,12 @@ private:
     [[nodiscard]] Sum accumulation(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum extremum_of_reduction(Place const& place, program::Op const& op, Index index);
     [[nodiscard]] Sum rescaled(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] Sum moved(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum rearranged(Place const& place, program::Op const& op, Index const& index);
+    [[nodiscard]] Sum part_of_concatenation(Place const& place, program::Op const& op, Index index);
+    /// The sum of value(index) for all indices from `from` to `from` + `size`, in as many parts as it has formulas.
+    template <class Value>
+    [[nodiscard]] Sum sum_over(std::int64_t from, std::int64_t size, Value const& value);
     [[nodiscard]] Sum option(Sum value, std::vector<int> bound);
     [[nodiscard]] Sum quotient_of_norm(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum centred(Place const& place, program::Op const& op, Index const& index, int axis);
@@ -74,5 +85,22 @@ private:
     std::vector<Condition> conditions_;
     bool is_quiet_ = false; ///< what is written was written before
 };
+
+template <class Value>
+Sum Elements::sum_over(std::int64_t from, std::int64_t size, Value const& value) {
+    auto const root = work_.new_root(size);
+    auto const known = conditions_.size();
+    try {
+        auto out = value(from == 0 ? work_.form(root) : shifted(work_.form(root), from));
+        bind(out, root);
+        return out;
+    } catch (Split const& split) {
+        if (split.root != root) throw;
+        conditions_.resize(known);
+        auto out = sum_over(from, split.at, value);
+        add(out, sum_over(from + split.at, size - split.at, value));
+        return out;
+    }
+}
 
 } // namespace espalier::verify::proof

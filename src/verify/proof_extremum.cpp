@@ -83,6 +83,84 @@ Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
     return out;
 }
 
+namespace {
+
+/// By way of the row-major place: digits of the one are digits of the other where no dimension lies across a border.
+Index reshaped_index(Index const& index, Shape const& from, Shape const& to) {
+    Form place;
+    std::int64_t stride = element_count(from);
+    for (int i = 0; i < from.rank(); ++i) {
+        stride /= from[i];
+        place = sum(std::move(place), stride, index[static_cast<std::size_t>(i)]);
+    }
+    Index out;
+    stride = element_count(to);
+    for (int i = 0; i < to.rank(); ++i) {
+        stride /= to[i];
+        auto cut = divide(place, stride);
+        if (!cut) throw Unprovable{"a reshape takes dimensions apart where others are put together"};
+        out.push_back(std::move(cut->quotient));
+        place = std::move(cut->remainder);
+    }
+    return out;
+}
+
+} // namespace
+
+Sum Elements::moved(Place const& place, Op const& op, Index const& index) {
+    switch (program::info(op.code).field.move) {
+    case program::Move::permute:
+        return rearranged(place, op, index);
+    case program::Move::reshape: {
+        auto const& to = shape_of_operand(place, op);
+        auto const from = program::reshaped(op.attributes, element_count(to)).value();
+        return operand(place, op, 0, reshaped_index(index, from, to));
+    }
+    case program::Move::slice: {
+        auto const axis = axis_of_operand(place, op);
+        auto inside = index;
+        auto& along = inside[static_cast<std::size_t>(axis)];
+        along = shifted(std::move(along), program::slice_of(op.attributes, shape_of_operand(place, op)[axis])->from);
+        return operand(place, op, 0, inside);
+    }
+    case program::Move::concat:
+        return part_of_concatenation(place, op, index);
+    }
+    throw Unprovable{"an op without a definition"};
+}
+
+namespace {
+
+/// Where an index that is not below `border` for all values of its variables gets there.
+Split split_at(Workspace const& work, Form const& index, std::int64_t border) {
+    auto const least = constant_of(index);
+    Digit const* top = nullptr;
+    for (auto const& digit : index)
+        if (digit.root != constant_root && (!top || digit.stride > top->stride)) top = &digit;
+    if (!top) throw Unprovable{"an index outside its tensor"};
+    auto const rest = largest_value(index) - least - top->stride * (top->size() - 1);
+    auto const is_clean = (border - least) % top->stride == 0 && rest < top->stride && top->high == work.size(top->root);
+    if (!is_clean) throw Unprovable{"parts of a concatenation lie across tiles"};
+    return {top->root, (border - least) / top->stride * top->low};
+}
+
+} // namespace
+
+Sum Elements::part_of_concatenation(Place const& place, Op const& op, Index index) {
+    auto& along = index[static_cast<std::size_t>(axis_of_operand(place, op))];
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        auto const to = from + shape_of_operand(place, op, i)[axis_of_operand(place, op)];
+        if (constant_of(along) < to) {
+            if (largest_value(along) >= to) throw split_at(work_, along, to);
+            along = shifted(std::move(along), -from);
+            return operand(place, op, i, index);
+        }
+        from = to;
+    }
+    throw Unprovable{"an index outside its tensor"};
+}
+
 Sum Elements::rearranged(Place const& place, Op const& op, Index const& index) {
     auto const order = program::permutation_of(op.attributes, static_cast<int>(index.size())).value();
     Index inside(index.size());

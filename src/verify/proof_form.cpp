@@ -27,17 +27,29 @@ bool absorb_one(Form& form) {
     return false;
 }
 
-std::int64_t largest_value(Form const& form) {
-    std::int64_t out = 0;
-    for (auto const& digit : form) out += digit.stride * (digit.size() - 1);
-    return out;
-}
-
 } // namespace
 
 void normalise(Form& form) {
     while (absorb_one(form)) {}
+    std::erase_if(form, [](Digit const& digit) { return digit.root == constant_root && digit.stride == 0; });
     std::ranges::sort(form);
+}
+
+Form shifted(Form form, std::int64_t by) {
+    form.push_back(constant_digit(by));
+    normalise(form);
+    return form;
+}
+
+std::int64_t constant_of(Form const& form) {
+    auto const at = std::ranges::find(form, constant_root, &Digit::root);
+    return at == form.end() ? 0 : at->stride;
+}
+
+std::int64_t largest_value(Form const& form) {
+    std::int64_t out = 0;
+    for (auto const& digit : form) out += digit.stride * (digit.size() - 1);
+    return out;
 }
 
 Form sum(Form to, std::int64_t factor, Form const& form) {
@@ -53,7 +65,11 @@ std::optional<Quotient> divide(Form const& form, std::int64_t divisor) {
     Quotient out;
     for (auto const& [root, low, high, stride] : form) {
         auto const size = high / low;
-        if (stride % divisor == 0) {
+        if (root == constant_root) {
+            if (stride < 0) return std::nullopt;
+            if (stride >= divisor) out.quotient.push_back({root, low, high, stride / divisor});
+            if (stride % divisor != 0) out.remainder.push_back({root, low, high, stride % divisor});
+        } else if (stride % divisor == 0) {
             out.quotient.push_back({root, low, high, stride / divisor});
         } else if (size * stride <= divisor) {
             out.remainder.push_back({root, low, high, stride});

@@ -20,7 +20,11 @@ struct Digit {
     auto operator<=>(Digit const&) const = default;
 };
 
-/// An index into one dimension: a sum of digits; none is index 0. Normal: sorted, and neighbouring digits of a root
+/// The root of a digit that is always 1, which stands for a number.
+inline constexpr int constant_root = -1;
+[[nodiscard]] inline Digit constant_digit(std::int64_t value) { return {constant_root, 1, 2, value}; }
+
+/// An index into one dimension: a sum of digits, and of a number that is not 0; none is index 0. Normal: sorted, and neighbouring digits of a root
 /// that stand as they do in the root are one digit.
 using Form = std::vector<Digit>;
 using Index = std::vector<Form>; ///< one a dimension
@@ -28,6 +32,12 @@ using Index = std::vector<Form>; ///< one a dimension
 void normalise(Form& form);
 /// to + factor * form, normal.
 [[nodiscard]] Form sum(Form to, std::int64_t factor, Form const& form);
+[[nodiscard]] Form shifted(Form form, std::int64_t by);
+/// The number in it.
+[[nodiscard]] std::int64_t constant_of(Form const& form);
+
+/// For all values of the roots; the least is the number in it.
+[[nodiscard]] std::int64_t largest_value(Form const& form);
 
 struct Quotient {
     Form quotient;

@@ -101,7 +101,8 @@ Key KeyWriter::write(Atom const& atom) {
 
 void KeyWriter::append_form(Key& key, Form const& form) const {
     std::vector<Digit> named = form;
-    for (auto& digit : named) digit.root = static_cast<int>(names_[static_cast<std::size_t>(digit.root)]);
+    for (auto& digit : named)
+        if (digit.root != constant_root) digit.root = static_cast<int>(names_[static_cast<std::size_t>(digit.root)]);
     std::ranges::sort(named);
     key.push_back(static_cast<std::int64_t>(named.size()));
     for (auto const& digit : named) key.insert(key.end(), {digit.root, digit.low, digit.high, digit.stride});

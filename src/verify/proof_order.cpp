@@ -46,7 +46,9 @@ private:
     Hash hash(Form const& form) const {
         Hash out = 0;
         for (auto const& digit : form) {
-            auto h = combine(colours_[static_cast<std::size_t>(digit.root)], hash_number(digit.low));
+            auto const colour =
+                digit.root == constant_root ? Hash{6} : colours_[static_cast<std::size_t>(digit.root)];
+            auto h = combine(colour, hash_number(digit.low));
             h = combine(h, hash_number(digit.high));
             out += combine(h, hash_number(digit.stride));
         }

@@ -117,7 +117,7 @@ Sign sign_of(Place const& place, program::TensorId tensor) {
     case Access::contraction:
         return contraction(place, op);
     case Access::rearrange:
-        return sign_of_operand(place, op, 0);
+        return std::ranges::min(signs_of_operands(place, op));
     case Access::reduction:
     case Access::accumulate:
         if (rule.reduction.root_mean && has_eps(op)) return Sign::positive;

@@ -10,9 +10,26 @@
 namespace espalier::program {
 
 /// Every attribute that any op has. A row of the op table names those it takes.
-enum class AttributeName : std::uint8_t { axis, size, low, high, stride, padding, groups, permutation, by, over, eps };
-inline constexpr std::array<std::string_view, 11> attribute_names{
-    "axis", "size", "low", "high", "stride", "padding", "groups", "permutation", "by", "over", "eps"};
+enum class AttributeName : std::uint8_t {
+    axis,
+    size,
+    low,
+    high,
+    stride,
+    padding,
+    groups,
+    permutation,
+    by,
+    over,
+    eps,
+    shape,
+    from,
+    to,
+    dtype,
+};
+inline constexpr std::array<std::string_view, 15> attribute_names{"axis",    "size",   "low",         "high", "stride",
+                                                                  "padding", "groups", "permutation", "by",   "over",
+                                                                  "eps",     "shape",  "from",        "to",   "dtype"};
 [[nodiscard]] constexpr std::string_view name(AttributeName attribute) {
     return attribute_names[static_cast<std::size_t>(attribute)];
 }
@@ -21,6 +38,9 @@ inline constexpr std::array<std::string_view, 11> attribute_names{
         if (attribute_names[i] == text) return static_cast<AttributeName>(i);
     return std::nullopt;
 }
+
+/// Whether people write it in words: the dimensions of the program, or a dtype. A graph has numbers.
+[[nodiscard]] constexpr bool is_in_words(AttributeName attribute) { return attribute >= AttributeName::shape; }
 
 struct Attribute {
     AttributeName name{};

@@ -41,7 +41,7 @@ struct LoopDigit {
 };
 /// Where along one dimension a tensor is read: an affine sum of digits.
 struct Position {
-    Small<LoopDigit, 3> digits;
+    Small<LoopDigit, max_rank> digits;
     std::int64_t offset = 0;
 
     [[nodiscard]] std::int64_t at(std::span<std::int64_t const> loops) const {

@@ -42,6 +42,8 @@ struct Reduction {
     bool is_rescaled = false; ///< each step times exp(m - the largest m of all steps), where m is the second operand
 };
 enum class Norm : std::uint8_t { none, rms, layer, center };
+/// How an op moves values.
+enum class Move : std::uint8_t { permute, reshape, slice, concat };
 
 /// How an op acts on values of the field.
 struct FieldRule {
@@ -50,6 +52,7 @@ struct FieldRule {
     std::uint32_t tag = 0;                     ///< of a random function: its number
     Reduction reduction{};
     Norm norm = Norm::none;
+    Move move = Move::permute;  ///< rearrange
     int terms = 0;              ///< contraction: in[t] in[t + terms], summed over t
     bool is_transposed = false; ///< contraction: the right operands are [.., n, k]
 };
@@ -62,6 +65,9 @@ struct RuleInput {
     D size{};       ///< attribute `size`, in the kind of sizes at hand
     D loop_range{}; ///< of the for-loop around, for accumulators
     int output = 0; ///< which output of the op is asked for; most have one
+    /// What else attributes say of sizes, in symbols: the shape of a reshape; along the axis, what a slice takes its
+    /// part of and the part; the parts of a concatenation and all of them. Of numbers attributes say it themselves.
+    Dims<D> const* sizes = nullptr;
 };
 /// The shape of the output, or nothing if the operands do not fit.
 template <class D>
@@ -87,6 +93,7 @@ enum class Offer : std::uint8_t {
     if_used_in_full_blocks, ///< the same, but in the blocks of the full space only
     in_full_blocks,         ///< there, and in what a setting of Mirage's adds
     with_companion,         ///< in the blocks of the full space, if the program uses the op's `companion`
+    never,                  ///< it changes no value, and so a program that has it is equal to one that does not
 };
 
 /// One operator. ONE table; a new operator is one row and what the row names.
@@ -128,6 +135,18 @@ template <class D>
 /// rank; without it the last two change places.
 using Permutation = std::array<int, max_rank>;
 [[nodiscard]] std::optional<Permutation> permutation_of(Attributes const& attributes, int rank);
+/// The shape that a reshape of `elements` elements makes: of one size that is -1, what follows from the others. Nothing
+/// if it does not have as many.
+[[nodiscard]] std::optional<Shape> reshaped(Attributes const& attributes, std::int64_t elements);
+/// Where a slice begins, counted from the front, and how many elements it takes; nothing if these are not there.
+struct Slice {
+    std::int64_t from = 0, size = 0;
+};
+[[nodiscard]] std::optional<Slice> slice_of(Attributes const& attributes, std::int64_t size);
+/// No kernel computes it: it is another way to read what is there.
+[[nodiscard]] constexpr bool is_view(OpInfo const& op) {
+    return op.field.access == Access::rearrange && op.field.move == Move::reshape;
+}
 [[nodiscard]] constexpr bool is_pointwise(OpInfo const& op) { return op.field.access == Access::pointwise; }
 /// A function of single values that a special unit computes: exp, sqrt and those without laws.
 [[nodiscard]] constexpr bool is_function(OpInfo const& op) {

@@ -47,6 +47,12 @@ enum class OpCode : std::uint8_t {
     layer_norm, ///< (x - mean) / deviation along `axis`
     center,     ///< x - mean along `axis`
     transpose,  ///< dimensions in the order of `permutation`
+    reshape,    ///< the same elements in row-major order as a tensor of `shape`: a view
+    slice,      ///< the elements `from` to `to` along `axis`
+    concat,     ///< of two tensors, one after the other along `axis`
+    concat3,    ///< of three
+    concat4,    ///< of four
+    cast,       ///< the same values in another `dtype`
     accumulate, ///< the sum over the for-loop; the others also reduce along `axis`
     accumulate_sum,
     accumulate_sum_to,
@@ -99,6 +105,12 @@ inline constexpr std::array<OpName, op_count> op_words{{
     {OpCode::layer_norm, "layer_norm"},
     {OpCode::center, "center"},
     {OpCode::transpose, "transpose"},
+    {OpCode::reshape, "reshape"},
+    {OpCode::slice, "slice"},
+    {OpCode::concat, "concat"},
+    {OpCode::concat3, "concat3"},
+    {OpCode::concat4, "concat4"},
+    {OpCode::cast, "cast"},
     {OpCode::accumulate, "accumulate"},
     {OpCode::accumulate_sum, "accumulate_sum"},
     {OpCode::accumulate_sum_to, "accumulate_sum_to"},

@@ -16,15 +16,23 @@ struct NamedDim {
 };
 struct SourceInput {
     std::string name;
-    std::vector<std::string> dims; ///< names, or whole numbers
+    std::vector<std::string> dims; ///< names, whole numbers, or products of them: `H*D`
 
     bool operator==(SourceInput const&) const = default;
+};
+/// An attribute that is written in words: sizes such as `D`, `H*D`, `2*D + 1` or `-1`, or a dtype.
+struct AttributeWords {
+    AttributeName name{};
+    std::vector<std::string> words;
+
+    bool operator==(AttributeWords const&) const = default;
 };
 struct SourceOp {
     std::vector<std::string> out; ///< one name per output
     std::string op;
     std::vector<std::string> in;
     Attributes attributes;
+    std::vector<AttributeWords> words{}; ///< those of is_in_words()
 
     bool operator==(SourceOp const&) const = default;
 };
@@ -57,7 +65,8 @@ struct SourceProblem {
 [[nodiscard]] Graph build(Source const& source);
 
 /// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes come after the names. A size of
-/// 1 is not a symbol, whether it has a name or not.
+/// 1 is not a symbol, whether it has a name or not; no more is a dimension that a reshape shows to be a product of
+/// others.
 struct Symbols {
     std::vector<std::string> names;
     std::vector<std::int64_t> sizes;

@@ -177,12 +177,14 @@ std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins 
 }
 
 void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
-    if (!legality_.has_kernel_ops_left(state)) return;
+    auto const has_ops = legality_.has_kernel_ops_left(state);
+    if ((!has_ops && !legality_.has_views_left(state)) || state.tensors.count >= max_tensors) return;
     OpenGraph const graph{setup_->space.kernel_ops, state.tensors, state.context->values, state.last_key};
     announce_all(graph, state);
     for_each_step(graph, self_products(), [&](Step step) {
-        step.kind = Step::Kind::kernel_op;
-        if (reads_any(step, state.used_up)) return;
+        auto const is_view = program::is_view(setup_->space.kernel_ops[step.op].row());
+        step.kind = is_view ? Step::Kind::view : Step::Kind::kernel_op;
+        if (reads_any(step, state.used_up) || (!is_view && !has_ops)) return;
         examine([&]() -> std::optional<Reject> {
             auto const outcome = parts_.values.of(step, state);
             if (!outcome.has_values()) return outcome.why();
@@ -192,7 +194,7 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
             return std::nullopt;
         });
     });
-    if (graph_kernels_left(node) > 0) push_begins(node, state);
+    if (has_ops && graph_kernels_left(node) > 0) push_begins(node, state);
 }
 
 void Enumeration::push_begins(Node const& node, KernelState const& state) {

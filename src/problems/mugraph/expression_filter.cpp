@@ -23,7 +23,7 @@ std::vector<program::ExprId> targets_of(Target const& target, expr::Expressions&
         auto const& row = program::info(op.code);
         for (int output = 0; output < row.outputs; ++output)
             exprs.push_back(
-                row.expression(expressions, arguments, {operands, op.attributes, target.op_sizes[at], {}, output}));
+                row.expression(expressions, arguments, {operands, op.attributes, target.op_sizes[at], {}, output, &target.op_moves[at]}));
     }
     std::vector<program::ExprId> out;
     for (auto const id : graph.outputs) out.push_back(exprs[id]);

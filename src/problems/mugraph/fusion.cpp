@@ -145,7 +145,9 @@ private:
     bool add_library(Draft& draft, int k) {
         auto const place = find(setup_.space.kernel_ops, op(k).code, op(k));
         if (!place || draft.node.count == max_steps || draft.tensors == max_tensors) return false;
-        auto const step = step_of(Step::Kind::kernel_op, *place, places(op(k).inputs, draft.at));
+        auto const is_view = program::is_view(program::info(op(k).code));
+        auto const step = step_of(is_view ? Step::Kind::view : Step::Kind::kernel_op, *place,
+                                  places(op(k).inputs, draft.at));
         replay_.run(draft.node);
         if (!values_.of(step, replay_.kernel()).has_values()) return false;
         draft.node.push(step);

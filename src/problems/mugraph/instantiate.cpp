@@ -10,11 +10,9 @@ using program::Graph;
 using program::Op;
 using program::TensorId;
 
-Op make_op(SearchOp const& op, Step const& step, Sizes const& sizes) {
-    Op out{op.code(), op.attributes, {}, -1};
+Op make_op(Target const& target, SearchOp const& op, Step const& step, Sizes const& sizes) {
+    Op out{op.code(), target.attributes_at(op.row(), op.attributes, op.size, op.sizes, sizes), {}, -1};
     for (int i = 0; i < step.count; ++i) out.inputs.emplace_back(step.in[static_cast<std::size_t>(i)]);
-    if (op.row().field.reduction.to_size)
-        out.attributes = out.attributes.with(program::AttributeName::size, op.size.value(sizes));
     return out;
 }
 
@@ -77,7 +75,7 @@ Graph block_of(Target const& target, Space const& space, Node const& node, int k
     auto const& ops = ops_of(space, begin);
     for (int i = from + 1; i < to; ++i) {
         auto const& step = node.steps[static_cast<std::size_t>(i)];
-        block.ops.push_back(make_op(ops[step.op], step, sizes));
+        block.ops.push_back(make_op(target, ops[step.op], step, sizes));
     }
     auto const end = to < node.count ? node.steps[static_cast<std::size_t>(to)] : Step{};
     block.outputs = put_out(block, stored_of(end));
@@ -111,7 +109,8 @@ Graph program_of(Target const& target, Space const& space, Node const& node, Siz
     int kernel = 0;
     for (int i = 0; i < node.count; ++i) {
         auto const& step = node.steps[static_cast<std::size_t>(i)];
-        if (step.kind == Step::Kind::kernel_op) out.ops.push_back(make_op(space.kernel_ops[step.op], step, sizes));
+        if (step.kind == Step::Kind::kernel_op || step.kind == Step::Kind::view)
+            out.ops.push_back(make_op(target, space.kernel_ops[step.op], step, sizes));
         if (step.kind == Step::Kind::begin) {
             auto const& begin = node.begin[static_cast<std::size_t>(kernel)];
             Op op{program::OpCode::graph, {}, {}, kernel};

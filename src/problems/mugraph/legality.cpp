@@ -28,6 +28,13 @@ bool are_there(Values const& values, Tensors const& tensors, ValueId first, int 
     return true;
 }
 
+/// How many elements a tensor has.
+program::Word size_of(program::SymbolicShape const& shape) {
+    program::Word out;
+    for (auto const& size : shape) out = out * size;
+    return out;
+}
+
 bool is_own_reduction(KernelState const& state, SearchOp const& op, Value const& value) {
     return !op.is_own || value.is_uncertain || std::ranges::count(state.context->reduced, value.print) > 0;
 }
@@ -47,9 +54,15 @@ int Legality::ops_left(BlockState const& state) const {
     return setup_->space.block_op_limit(state.limits, state.block->begin.count) - state.ops;
 }
 
+/// Or can be made one by a view.
 bool Legality::is_output(program::SymbolicShape const& shape) const {
-    return std::ranges::count(setup_->target.output_shapes, shape) > 0;
+    auto const& outputs = setup_->target.output_shapes;
+    if (std::ranges::count(outputs, shape) > 0) return true;
+    auto const has_as_many = [&](program::SymbolicShape const& output) { return size_of(output) == size_of(shape); };
+    return setup_->space.max_views > 0 && std::ranges::any_of(outputs, has_as_many);
 }
+
+bool Legality::has_views_left(KernelState const& state) const { return state.views < setup_->space.max_views; }
 
 bool Legality::can_use_up(int unconsumed, int ops_left, int graphs_left) const {
     auto const& space = setup_->space;
@@ -74,7 +87,9 @@ std::optional<Reject> Legality::why_no_kernel_op(KernelState const& state, Step 
     auto after = state.tensors;
     after.consume(step);
     if (after.count + made > max_tensors) return Reject::unconsumed;
-    auto const left = ops_left(state) - 1;
+    auto const is_free = program::is_view(op.row());
+    if (is_free ? state.views >= setup_->space.max_views : !has_kernel_ops_left(state)) return Reject::last_op;
+    auto const left = ops_left(state) - (is_free ? 0 : 1);
     auto const unconsumed = after.unconsumed() + made;
     if (left == 0 && !can_be_outputs(unconsumed)) return Reject::last_op;
     for (int i = 0; left == 0 && i < made; ++i)

@@ -35,7 +35,9 @@ public:
     [[nodiscard]] bool can_finish(KernelState const& kernel, BlockState const& block, Joins const& joins,
                                   std::uint32_t stored = 0) const;
 
+    /// Views need none.
     [[nodiscard]] bool has_kernel_ops_left(KernelState const& state) const { return ops_left(state) > 0; }
+    [[nodiscard]] bool has_views_left(KernelState const& state) const;
     [[nodiscard]] bool has_block_ops_left(BlockState const& state) const { return ops_left(state) > 0; }
 
 private:

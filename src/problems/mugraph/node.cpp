@@ -20,7 +20,7 @@ Step get_step(base::ByteReader& from) {
     step.op = from.get<std::uint8_t>();
     step.count = from.get<std::uint8_t>();
     for (auto& in : step.in) in = from.get<std::uint8_t>();
-    if (step.kind > Step::Kind::finish || step.count > program::max_inputs)
+    if (step.kind > Step::Kind::view || step.count > program::max_inputs)
         throw base::SystemError("packed data is not a node");
     return step;
 }

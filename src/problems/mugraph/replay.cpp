@@ -50,7 +50,7 @@ void Replay::run(Node const& node) {
     int kernel = 0;
     for (int i = 0; i < node.count; ++i) {
         auto const& step = node.steps[static_cast<std::size_t>(i)];
-        if (step.kind == Step::Kind::kernel_op) {
+        if (step.kind == Step::Kind::kernel_op || step.kind == Step::Kind::view) {
             add_op(step);
             continue;
         }
@@ -80,7 +80,7 @@ void Replay::add_op(Step const& step) {
     if (op.uses_up) kernel_.used_up |= 1u << step.in[0];
     kernel_.tensors.add(first, op.row().outputs);
     kernel_.last_key = key_of(step);
-    ++kernel_.ops;
+    (program::is_view(op.row()) ? kernel_.views : kernel_.ops) += 1;
 }
 
 void Replay::add_kernel(Node const& node, KernelSteps const& steps) {

@@ -127,6 +127,18 @@ void make_multiples(Target const& target, Sizes& sizes, Factor&& factor) {
         }
 }
 
+/// Where no small sizes add up, those of the program do.
+void settle_totals(Target const& target, Sizes& sizes, std::int64_t multiple) {
+    if (target.totals.empty() || target.settle_totals(sizes, multiple)) return;
+    auto const real = target.real_sizes();
+    for (auto const& total : target.totals)
+        for (int s = 0; s < target.dims; ++s) {
+            auto const has_it = [&](program::Word const& word) { return word.exponent(s) > 0; };
+            if (has_it(total.whole) || std::ranges::any_of(total.parts, has_it))
+                sizes[static_cast<std::size_t>(s)] = real[static_cast<std::size_t>(s)];
+        }
+}
+
 } // namespace
 
 std::uint32_t unit_dims_of(Node const& node) {
@@ -144,6 +156,7 @@ Sizes first_sizes(Target const& target, std::uint32_t unit_dims) {
     for (int i = 0; i < target.dims; ++i)
         if (!(unit_dims >> i & 1u)) sizes[static_cast<std::size_t>(i)] = whole;
     make_multiples(target, sizes, [&](int dim) { return unit_dims >> dim & 1u ? part : whole; });
+    settle_totals(target, sizes, whole);
     return sizes;
 }
 
@@ -159,6 +172,7 @@ Sizes second_sizes(Target const& target, Node const& node, program::SymbolicShap
     for (int d = 0; d < target.dims; ++d) sizes[static_cast<std::size_t>(d)] = divisors.size_of(d);
     make_multiples(target, sizes, [&](int dim) { return 3 * divisors.needed(dim); });
     Settler(target, node, shapes).settle(sizes);
+    settle_totals(target, sizes, 2);
     return sizes;
 }
 

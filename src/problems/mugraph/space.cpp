@@ -12,6 +12,7 @@
 namespace espalier::problems::mugraph {
 namespace {
 
+constexpr int most_views = 4;
 constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
@@ -86,6 +87,7 @@ std::vector<SearchOp> kernel_ops(Traits const& traits) {
     append(out, used(rows(Access::contraction, Offer::if_used), traits));
     append(out, pointwise_ops(traits));
     append(out, traits.rearranged);
+    append(out, traits.moved);
     return out;
 }
 
@@ -119,6 +121,7 @@ void add_own_sums_to(std::vector<SearchOp>& ops, OpCode code, Traits const& trai
 
 std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto ops = kernel_ops(traits);
+    std::erase_if(ops, [](SearchOp const& op) { return !op.row().at[static_cast<std::size_t>(program::Level::block)]; });
     append(ops, rows(Access::normalise, Offer::always));
     append(ops, rows(Access::accumulate, Offer::always));
     if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, Access::accumulate, source);
@@ -187,6 +190,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
         if (space.graph_kernels > 1) add_sums_to(*ops, access, config.program);
         for (auto const code : to_size(access)) add_own_sums_to(*ops, code, traits);
     }
+    space.max_views = std::min(traits.view_count, most_views);
     auto const inputs = static_cast<int>(traits.inputs);
     space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
@@ -249,7 +253,7 @@ void check(Space const& space, SpaceConfig const& config) {
             "problem.space.max_graph_kernels",
             fmt::format("{} is too large (a program has at most {} graph-defined kernels): use 1 to {}",
                         space.graph_kernels, max_graph_kernels, max_graph_kernels));
-    auto const steps = space.max_kernel_ops + space.graph_kernels * (space.max_block_ops + 2);
+    auto const steps = space.max_kernel_ops + space.max_views + space.graph_kernels * (space.max_block_ops + 2);
     if (steps <= max_steps) return;
     auto const* key = config.max_block_ops > 0    ? "max_block_ops"
                       : config.max_kernel_ops > 0 ? "max_kernel_ops"
@@ -315,7 +319,7 @@ Space make_space(MugraphConfig const& config) {
     check(space, config.space);
     check(traits, space);
     space.stages = make_stages(space, config.space, traits);
-    space.fuses_in_order = space.stages.size() > 1 && traits.op_count > most_block_ops;
+    space.fuses_in_order = space.stages.size() > 1 && (traits.op_count > most_block_ops || !traits.moved.empty());
     return space;
 }
 

@@ -67,7 +67,8 @@ struct KernelState {
     KernelContext* context = nullptr;
     Limits limits;
     Tensors tensors;
-    int ops = 0;
+    int ops = 0;   ///< without views
+    int views = 0;
     std::uint64_t last_key = 0; ///< what is appended comes after it
     expr::Pattern splits;
     std::uint32_t pattern = 0;

@@ -19,10 +19,16 @@ Target::Target(program::Source const& program) : source(program), graph(program:
     shapes = program::symbolic_shapes(program);
     for (auto const id : graph.outputs) output_shapes.push_back(shapes[id]);
     op_sizes.resize(graph.ops.size());
+    op_moves.resize(graph.ops.size());
     auto const tensors = program::infer(graph);
     for (auto const id : tensors.ids())
-        if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0)
+        if (auto const maker = tensors[id].maker; maker != program::no_op && tensors[id].output == 0) {
             op_sizes[maker] = size_of(graph.ops[maker], shapes[id]);
+            std::vector<program::SymbolicShape> operands;
+            for (auto const in : graph.ops[maker].inputs) operands.push_back(shapes[in]);
+            op_moves[maker] = sizes_of_move(graph.ops[maker], operands, shapes[id]);
+        }
+    add_totals();
     has_exp = verify::has_exponential(graph);
 }
 
@@ -85,9 +91,165 @@ program::Graph Target::with_sizes(Sizes const& sizes) const {
     for (std::size_t i = 0; i < out.inputs.size(); ++i)
         out.inputs[i].shape = numbers(shapes[program::TensorId{static_cast<int>(i)}], sizes);
     for (auto const i : out.ops.ids())
-        if (program::info(out.ops[i].code).field.reduction.to_size)
-            out.ops[i].attributes = out.ops[i].attributes.with(program::AttributeName::size, op_sizes[i].value(sizes));
+        out.ops[i].attributes =
+            attributes_at(program::info(out.ops[i].code), out.ops[i].attributes, op_sizes[i], op_moves[i], sizes);
     return out;
+}
+
+program::Attributes Target::attributes_at(program::OpInfo const& row, program::Attributes attributes, Word const& size,
+                                          program::SymbolicShape const& moves, Sizes const& sizes) const {
+    using program::AttributeName;
+    if (row.field.reduction.to_size) return attributes.with(AttributeName::size, size.value(sizes));
+    if (moves.rank() == 0) return attributes;
+    if (row.field.move == program::Move::slice) {
+        auto const border = [&](AttributeName name) {
+            return border_of(moves[0], attributes.whole(name, 0), sizes);
+        };
+        auto const from = border(AttributeName::from), to = border(AttributeName::to);
+        return attributes.with(AttributeName::from, from).with(AttributeName::to, to);
+    }
+    if (row.field.move != program::Move::reshape) return attributes;
+    std::vector<double> shape;
+    for (auto const& word : moves) shape.push_back(static_cast<double>(word.value(sizes)));
+    return attributes.with(AttributeName::shape, shape);
+}
+
+namespace {
+
+using Total = Target::Total;
+
+/// Of an axis: all that is taken from it, or that it is put together of.
+void add_borders(std::vector<Total>& totals, Word const& whole, std::vector<std::int64_t> const& borders) {
+    auto at = std::ranges::find(totals, whole, &Total::whole);
+    if (at == totals.end()) at = totals.insert(at, {whole, borders.back(), {}, {}});
+    at->borders.insert(at->borders.end(), borders.begin(), borders.end());
+    std::ranges::sort(at->borders);
+    at->borders.erase(std::unique(at->borders.begin(), at->borders.end()), at->borders.end());
+}
+
+/// A part between two borders, or one that goes over several.
+struct NamedPart {
+    Word whole, word;
+    std::int64_t from = 0, to = 0;
+};
+
+} // namespace
+
+void Target::add_totals() {
+    std::vector<NamedPart> named;
+    auto const tensors = program::infer(graph);
+    for (auto const id : tensors.ids()) {
+        if (tensors[id].maker == program::no_op) continue;
+        auto const& op = graph.ops[tensors[id].maker];
+        auto const& rule = program::info(op.code).field;
+        if (rule.access != program::Access::rearrange || op_moves[tensors[id].maker].rank() == 0) continue;
+        if (rule.move == program::Move::reshape) continue;
+        auto const axis = program::axis_of(op.attributes, tensors[id].shape).value();
+        auto const is_slice = rule.move == program::Move::slice;
+        auto const &big = is_slice ? op.inputs[0] : id;
+        auto const size = tensors[big].shape[axis];
+        std::vector<std::int64_t> borders{0};
+        if (is_slice) {
+            auto const slice = program::slice_of(op.attributes, size).value();
+            named.push_back({shapes[big][axis], shapes[id][axis], slice.from, slice.from + slice.size});
+            borders = {0, slice.from, slice.from + slice.size};
+        }
+        for (auto const in : op.inputs) {
+            if (is_slice) break;
+            auto const from = borders.back();
+            borders.push_back(from + tensors[in].shape[axis]);
+            named.push_back({shapes[big][axis], shapes[in][axis], from, borders.back()});
+        }
+        borders.push_back(size);
+        add_borders(totals, shapes[big][axis], borders);
+    }
+    auto const wholes = totals;
+    for (auto& total : totals) total.parts.resize(total.borders.size() - 1);
+    for (auto const& part : named)
+        for (auto& total : totals) {
+            if (!(total.whole == part.whole) || part.word == part.whole) continue;
+            auto const first = std::ranges::find(total.borders, part.from) - total.borders.begin();
+            auto const last = std::ranges::find(total.borders, part.to) - total.borders.begin();
+            if (last == first + 1) total.parts[static_cast<std::size_t>(first)] = part.word;
+        }
+    for (auto const& part : named) // what goes over several is a total of its own
+        for (std::size_t t = 0; t < wholes.size(); ++t) {
+            auto const total = totals[t];
+            auto const first = std::ranges::find(total.borders, part.from) - total.borders.begin();
+            auto const last = std::ranges::find(total.borders, part.to) - total.borders.begin();
+            if (!(total.whole == part.whole) || last <= first + 1 || part.word == part.whole) continue;
+            Total own{part.word, part.to - part.from, {}, {0}};
+            for (auto i = first; i < last; ++i) {
+                own.parts.push_back(total.parts[static_cast<std::size_t>(i)]);
+                own.borders.push_back(total.borders[static_cast<std::size_t>(i) + 1] - part.from);
+            }
+            totals.push_back(own);
+        }
+    std::ranges::stable_sort(totals, {}, &Total::number);
+}
+
+/// What has no name is as large as others that have no name and its size.
+std::int64_t Target::part_of(Total const& total, std::size_t part, Sizes const& sizes) const {
+    auto const& word = total.parts[part];
+    if (!word.is_unit()) return word.value(sizes);
+    constexpr std::int64_t few = 8;
+    return std::min(total.borders[part + 1] - total.borders[part], few);
+}
+
+std::int64_t Target::border_of(Word const& whole, std::int64_t border, Sizes const& sizes) const {
+    auto const& total = *std::ranges::find(totals, whole, &Total::whole);
+    std::int64_t out = 0;
+    for (std::size_t i = 0; i + 1 < total.borders.size() && total.borders[i] < border; ++i)
+        out += part_of(total, i, sizes);
+    return out;
+}
+
+bool Target::settle_totals(Sizes& sizes, std::int64_t multiple) const {
+    auto const real = real_sizes();
+    auto const sum_of = [&](Total const& total) {
+        std::int64_t out = 0;
+        for (std::size_t i = 0; i < total.parts.size(); ++i) out += part_of(total, i, sizes);
+        return out;
+    };
+    /// Odd parts make even wholes, as in a cache of 4,095 keys and one more.
+    auto const even_out = [&](Total const& total) {
+        auto const rest = sum_of(total) % multiple;
+        if (rest == 0 || total.number % 2 != 0) return;
+        for (auto const& part : total.parts)
+            for (int s = 0; s < dims; ++s)
+                if (part == Word::symbol(s) && real[static_cast<std::size_t>(s)] % 2 != 0) {
+                    sizes[static_cast<std::size_t>(s)] += multiple - rest;
+                    return;
+                }
+    };
+    auto const set = [&](Total const& total) {
+        auto const sum = sum_of(total);
+        for (int s = dims - 1; s >= 0 && total.whole.value(sizes) != sum; --s) {
+            if (total.whole.exponent(s) != 1) continue;
+            auto const others = (total.whole / Word::symbol(s)).value(sizes);
+            if (others > 0 && sum % others == 0) sizes[static_cast<std::size_t>(s)] = sum / others;
+        }
+    };
+    auto const holds = [&](Total const& total) { return total.whole.value(sizes) == sum_of(total); };
+    constexpr int rounds = 4;
+    for (int round = 0; round < rounds && !std::ranges::all_of(totals, holds); ++round)
+        for (auto const& total : totals) {
+            even_out(total);
+            set(total);
+        }
+    return std::ranges::all_of(totals, holds);
+}
+
+program::SymbolicShape sizes_of_move(program::Op const& op, std::span<program::SymbolicShape const> operands,
+                                     program::SymbolicShape const& out) {
+    auto const& rule = program::info(op.code).field;
+    if (rule.access != program::Access::rearrange || rule.move == program::Move::permute) return {};
+    if (rule.move == program::Move::reshape) return out;
+    auto const axis = program::axis_of(op.attributes, out).value();
+    program::SymbolicShape sizes;
+    for (auto const& operand : operands) sizes.push(operand[axis]);
+    sizes.push(out[axis]);
+    return sizes;
 }
 
 program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes) {

@@ -4,6 +4,7 @@
 #include "espalier/program/source.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace espalier::problems::mugraph {
@@ -32,6 +33,11 @@ struct Target {
     /// The same program with other sizes of its dimensions; attributes that are sizes follow them.
     [[nodiscard]] program::Graph with_sizes(Sizes const& sizes) const;
 
+    /// The attributes of an op with other sizes: `size`, and `moves` of what moves values.
+    [[nodiscard]] program::Attributes attributes_at(program::OpInfo const& row, program::Attributes attributes,
+                                                    program::Word const& size, program::SymbolicShape const& moves,
+                                                    Sizes const& sizes) const;
+
     program::Source source;
     program::Graph graph;
     int dims = 0;
@@ -40,17 +46,39 @@ struct Target {
     std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
     base::IndexedVector<program::OpId, program::Word>
         op_sizes; ///< attribute `size` of every op; the unit word if it has none
+    base::IndexedVector<program::OpId, program::SymbolicShape> op_moves; ///< see RuleInput::sizes
     /// A dimension that an op of the program sums down to another one, of which it is therefore a multiple.
     struct Multiple {
         int whole = 0, part = 0; ///< symbols
     };
     std::vector<Multiple> multiples;
+    /// A size that is the sum of others, in the order of size: of what is concatenated, and of what slices cut.
+    struct Total {
+        program::Word whole;
+        std::int64_t number = 0;          ///< of the whole, in the program
+        std::vector<program::Word> parts; ///< the unit word where no dimension is one
+        std::vector<std::int64_t> borders; ///< in the program: 0, .., number
+    };
+    std::vector<Total> totals;
     bool has_exp = false;
+
+private:
+    void add_totals();
+    [[nodiscard]] std::int64_t part_of(Total const& total, std::size_t part, Sizes const& sizes) const;
+    [[nodiscard]] std::int64_t border_of(program::Word const& whole, std::int64_t border, Sizes const& sizes) const;
+
+public:
+    /// Makes sizes so that every total is what its parts sum to; false if nothing does.
+    [[nodiscard]] bool settle_totals(Sizes& sizes, std::int64_t multiple) const;
 
 private:
     [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
+/// What attributes say of sizes, of an op that moves values; empty of others.
+[[nodiscard]] program::SymbolicShape sizes_of_move(program::Op const& op,
+                                                   std::span<program::SymbolicShape const> operands,
+                                                   program::SymbolicShape const& out);
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);
 
 } // namespace espalier::problems::mugraph

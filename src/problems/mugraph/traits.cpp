@@ -1,5 +1,7 @@
 #include "traits.hpp"
 
+#include "target.hpp"
+
 namespace espalier::problems::mugraph {
 
 using program::Access;
@@ -17,11 +19,22 @@ Attributes from_back(Attributes const& attributes, int rank) {
     return back == -1 ? Attributes{} : Attributes::axis(back);
 }
 
+void add_moved(Traits& traits, program::Op const& op, program::SymbolicShapes const& shapes,
+               program::SymbolicShape const& shape) {
+    std::vector<program::SymbolicShape> operands;
+    for (auto const id : op.inputs) operands.push_back(shapes[id]);
+    SearchOp out{op.code, op.attributes, {}};
+    out.sizes = sizes_of_move(op, operands, shape);
+    add_once(out.row().at[static_cast<std::size_t>(program::Level::block)] ? traits.rearranged : traits.moved, out);
+}
+
 /// Notes what an op is given besides its operands; `shape` is that of its result.
-void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShape const& shape, int rank) {
+void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShapes const& shapes,
+                    program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
-    if (program::is_pointwise(row) && !row.attributes.empty()) add_once(traits.bounded, {op.code, op.attributes, {}});
-    if (row.field.access == Access::rearrange) add_once(traits.rearranged, {op.code, op.attributes, {}});
+    if (program::is_pointwise(row) && !row.attributes.empty() && row.offer != program::Offer::never)
+        add_once(traits.bounded, {op.code, op.attributes, {}});
+    if (row.field.access == Access::rearrange) add_moved(traits, op, shapes, shape);
     if (takes_eps(row)) traits.eps.push_back(op.attributes.get(AttributeName::eps, 0));
     auto const axis = op.attributes.whole(AttributeName::axis, -1);
     auto const back = axis < 0 ? axis : axis - rank;
@@ -89,8 +102,9 @@ Traits traits_of(Source const& source) {
         auto const& op = graph.ops[tensors[id].maker];
         out.ops.insert(op.code);
         out.has_exp = out.has_exp || program::has_exponential(program::info(op.code));
+        if (program::is_view(program::info(op.code))) ++out.view_count;
         auto const rank = tensors[op.inputs[0]].shape.rank();
-        add_attributes(out, op, shapes[id], rank);
+        add_attributes(out, op, shapes, shapes[id], rank);
     }
     return out;
 }

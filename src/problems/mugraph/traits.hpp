@@ -17,10 +17,12 @@ struct Traits {
     std::vector<SearchOp> bounded;    ///< pointwise ops with the bounds that they have
     std::vector<SearchOp> sums_to;    ///< with the axis from the back
     std::vector<SearchOp> rearranged; ///< with the order of dimensions that they have
+    std::vector<SearchOp> moved;      ///< the same of what only library kernels and views do
     std::vector<double> eps;          ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
     int op_count = 0;
+    int view_count = 0; ///< of them
     std::size_t symbols = 0;       ///< of its dimensions
     std::uint32_t taken_twice = 0; ///< see Space
 };

@@ -28,6 +28,7 @@ verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const
 
 std::uint64_t content_of(SearchOp const& op, int output) {
     auto out = base::hash_combine(static_cast<std::uint64_t>(op.code()), op.size.hash());
+    for (auto const& size : op.sizes) out = base::hash_combine(out, size.hash());
     for (auto const& [name, values] : op.attributes.items()) {
         out = base::hash_combine(out, static_cast<std::uint64_t>(name));
         for (auto const value : values) out = base::hash_combine(out, std::bit_cast<std::uint64_t>(value));
@@ -145,7 +146,7 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
         sides[i] = values[operands[i]].side;
     }
     program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
-                                        question.op.size, question.loop_word, value.output};
+                                        question.op.size, question.loop_word, value.output, &question.op.sizes};
     auto const shape = row.symbolic_shape(rule);
     if (!shape) return Reject::shape;
     value.shape = *shape;
@@ -167,7 +168,8 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
 /// The op's attributes on the shrunk shape; nothing if it would sum down to a size that does not divide.
 std::optional<program::Attributes> ValueMaker::sized(Values const& values, Question const& question) const {
     auto const& op = question.op;
-    if (!op.row().field.reduction.to_size) return op.attributes;
+    if (!op.row().field.reduction.to_size)
+        return setup_->target.attributes_at(op.row(), op.attributes, op.size, op.sizes, question.context.sizes);
     auto const size = op.size.value(question.context.sizes);
     auto const& operand = values[question.operands[0]].shape;
     auto const axis = program::axis_of(op.attributes, operand).value();

@@ -84,7 +84,7 @@ private:
         case Access::accumulate:
             return row.field.reduction.is_rescaled ? lower_rescaled(step, row) : lower_reduction(step, row);
         case Access::rearrange:
-            return lower_rearranged(step);
+            return lower_moved(step, row);
         case Access::normalise:
             return lower_normalise(step, row);
         case Access::graph:
@@ -119,6 +119,24 @@ private:
         for (auto const id : step.operands) in.push_back(slot(id));
         auto const constant = has_constant(row) ? constant_of(row, step.attributes) : field::Element{};
         push_pointwise({row.field.scalar, step.tag, constant}, in, slot(step.out));
+    }
+    void lower_moved(TapeStep const& step, program::OpInfo const& row) {
+        switch (row.field.move) {
+        case program::Move::permute:
+            return lower_rearranged(step);
+        case program::Move::reshape:
+            return lower_reshaped(step);
+        case program::Move::slice:
+        case program::Move::concat:
+            break;
+        }
+        ESP_ASSERT(row.field.move == program::Move::permute);
+    }
+    /// Nothing is added.
+    void lower_reshaped(TapeStep const& step) {
+        auto in = slot(step.operands[0]);
+        in.shape = slot(step.out).shape;
+        push_pointwise({Scalar::shift}, {in}, slot(step.out));
     }
     /// Nothing is added, in another order.
     void lower_rearranged(TapeStep const& step) {

@@ -51,7 +51,8 @@ struct Begin {
 
 /// One decision.
 struct Step {
-    enum class Kind : std::uint8_t { kernel_op, begin, block_op, finish };
+    /// view: an op at kernel level that no kernel computes.
+    enum class Kind : std::uint8_t { kernel_op, begin, block_op, finish, view };
     Kind kind{};
     static_assert(3 + max_stored >= program::max_inputs, "a step has no room for the operands of an op");
     std::uint8_t op = 0;    ///< index in the space's list of ops of this level
@@ -83,7 +84,7 @@ struct Node {
     [[nodiscard]] bool is_in_block() const {
         for (int i = count - 1; i >= 0; --i) {
             auto const kind = steps[static_cast<std::size_t>(i)].kind;
-            if (kind == Step::Kind::finish || kind == Step::Kind::kernel_op) return false;
+            if (kind == Step::Kind::finish || kind == Step::Kind::kernel_op || kind == Step::Kind::view) return false;
             if (kind == Step::Kind::begin) return true;
         }
         return false;

@@ -25,6 +25,7 @@ struct SearchOp {
 
     program::Attributes attributes;
     program::Word size;   ///< of sum_to: what it sums down to
+    program::SymbolicShape sizes; ///< of what moves values: see RuleInput
     bool is_own = false;  ///< at kernel level: makes only what the program's own norms and reductions make
     bool uses_up = false; ///< of its own, too: nothing else reads its operand
 
@@ -60,6 +61,7 @@ struct Space {
     std::vector<SearchOp> unlooped_block_ops; ///< of kernels without
     int max_kernel_ops = 3;                   ///< without inputs
     int max_block_ops = 7;                    ///< without inputs; with them if `counts_inputs`
+    int max_views = 0;                        ///< beside them, at kernel level
     bool counts_inputs = false;
     int graph_kernels = 1;
     int max_outputs = 2; ///< of a graph-defined kernel
