@@ -137,10 +137,37 @@ void Enumeration::expand_block(Node const& node, Replay const& replay) {
             auto const outcome = parts_.values.of(step, state);
             if (!outcome.has_values()) return outcome.why();
             if (auto const why = legality_.why_no_block_op(state, step, outcome.first())) return why;
+            if (is_too_far(replay.kernel(), state, step, outcome.first())) return Reject::needs;
             push(node, step);
             return std::nullopt;
         });
     });
+}
+
+/// Whether a kernel op leaves too few.
+bool Enumeration::is_too_far(KernelState kernel, Step const& step, ValueId first, int graphs_left) {
+    if (!needs_.is_on()) return false;
+    kernel.tensors.consume(step);
+    kernel.tensors.add(first, setup_->space.kernel_ops[step.op].row().outputs);
+    ++kernel.ops;
+    ++kernel.total_ops;
+    return needs_.ops_needed(needs_.place_of(kernel)) > needs_.ops_left(kernel, graphs_left);
+}
+bool Enumeration::is_too_far(KernelState const& kernel, BlockState block, Step const& step, ValueId first) {
+    if (!needs_.is_on()) return false;
+    block.tensors.consume(step);
+    block.tensors.add(first, (*block.block->ops)[step.op].row().outputs);
+    ++block.ops;
+    return needs_.ops_needed(needs_.place_of(kernel, block)) > needs_.ops_left(kernel, block);
+}
+/// A kernel must also read all its operands.
+bool Enumeration::is_too_far(KernelState const& state, Begin const& begin, int graphs_left) {
+    if (!needs_.is_on()) return false;
+    auto place = needs_.place_of(state);
+    auto after = state.tensors;
+    after.consume(begin);
+    place.unread = after.unconsumed() + begin.count;
+    return needs_.ops_needed(place) > needs_.ops_left(state, graphs_left);
 }
 
 void Enumeration::push_finishes(Node const& node, Replay const& replay) {
@@ -188,6 +215,7 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
             if (!outcome.has_values()) return outcome.why();
             auto const graphs_left = graph_kernels_left(node);
             if (auto const why = legality_.why_no_kernel_op(state, step, outcome.first(), graphs_left)) return why;
+            if (is_too_far(state, step, outcome.first(), graphs_left)) return Reject::needs;
             push(node, step);
             return std::nullopt;
         });
@@ -206,6 +234,7 @@ void Enumeration::push_begins_of(Node const& node, KernelState const& state, std
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     if (key_of(wanted) < state.last_key) return;
     if (!legality_.can_begin(state, wanted, graph_kernels_left(node))) return reject(Reject::unconsumed);
+    if (is_too_far(state, wanted, graph_kernels_left(node))) return reject(Reject::needs);
     auto const& classes = parts_.schedules.classes_for({node, state}, operands);
     for (std::size_t i = 0; i < classes.rejected.size(); ++i) reject(static_cast<Reject>(i), classes.rejected[i]);
     Step step;

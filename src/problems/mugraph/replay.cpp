@@ -81,6 +81,7 @@ void Replay::add_op(Step const& step) {
     kernel_.tensors.add(first, op.row().outputs);
     kernel_.last_key = key_of(step);
     ++kernel_.ops;
+    ++kernel_.total_ops;
 }
 
 void Replay::add_kernel(Node const& node, KernelSteps const& steps) {
@@ -92,6 +93,7 @@ void Replay::add_kernel(Node const& node, KernelSteps const& steps) {
     kernel_.tensors.add(made.first, made.count);
     kernel_.last_key = key_of(begin);
     ++kernel_.ops;
+    kernel_.total_ops += steps.finish - steps.begin - 1;
 }
 
 Replay::Finished Replay::finish(Node const& node, KernelSteps const& steps) {

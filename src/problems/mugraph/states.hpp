@@ -68,6 +68,7 @@ struct KernelState {
     Limits limits;
     Tensors tensors;
     int ops = 0;
+    int total_ops = 0;          ///< with those in graph-defined kernels instead of these
     std::uint64_t last_key = 0; ///< what is appended comes after it
     expr::Pattern splits;
     std::uint32_t pattern = 0;

@@ -50,6 +50,7 @@ struct Limits {
     int graph_kernels = 1;
     int kernel_ops = 1;
     int block_ops = 1;
+    int total_ops = 0; ///< library kernels and block ops together; 0: no limit of its own
     bool operator==(Limits const&) const = default;
 };
 
@@ -84,6 +85,7 @@ struct Space {
     bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
     bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false;     ///< of a form and class only
+    bool has_bounds = true;               ///< what needs more ops than are left is cut
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
