@@ -185,22 +185,30 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
 }
 
 /// What a block may put out besides the tensors that nothing reads: every set of tensors that are outputs of the
-/// program, as bits.
+/// program, or that a later kernel rescales by, as bits.
 std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins const& joins) const {
     std::vector<std::uint32_t> out;
-    if (!setup_->space.has_read_outputs) return out;
     auto const& state = replay.block();
-    auto const room = std::min(max_stored, setup_->space.max_outputs - state.tensors.unconsumed());
+    auto const room = std::min(max_stored, std::max(setup_->space.max_outputs, state.max_outputs) -
+                                               state.tensors.unconsumed());
     for (int i = state.tensors.inputs; i < state.tensors.count; ++i) {
-        if (!legality_.can_store(state, joins, i)) continue;
-        auto const whole = parts_.values.joined(state.block->values[state.tensors[i]], *state.block, joins, 0);
-        if (whole.is_uncertain || !std::ranges::count(state.block->context->targets, whole.print)) continue;
+        if (!legality_.can_store(state, joins, i) || !is_worth_storing(replay, joins, i)) continue;
         auto const known = out.size();
         out.push_back(1u << i);
         for (std::size_t n = 0; n < known; ++n) out.push_back(out[n] | 1u << i);
     }
     std::erase_if(out, [&](std::uint32_t set) { return std::popcount(set) > room; });
     return out;
+}
+
+bool Enumeration::is_worth_storing(Replay const& replay, Joins const& joins, int i) const {
+    auto const& state = replay.block();
+    auto const& value = state.block->values[state.tensors[i]];
+    auto const kernels_left = state.limits.graph_kernels - state.block->kernel - 1;
+    if (setup_->space.has_partial_maxima && value.is_maximum && kernels_left > 0) return true;
+    if (!setup_->space.has_read_outputs) return false;
+    auto const whole = parts_.values.joined(value, *state.block, joins, 0);
+    return !whole.is_uncertain && std::ranges::count(state.block->context->targets, whole.print) > 0;
 }
 
 void Enumeration::expand_kernel(Node const& node, KernelState const& state) {

@@ -34,6 +34,7 @@ private:
     void announce_all(OpenGraph const& graph, State const& state);
     void push_finishes(Node const& node, Replay const& replay);
     [[nodiscard]] std::vector<std::uint32_t> stored_sets(Replay const& replay, Joins const& joins) const;
+    [[nodiscard]] bool is_worth_storing(Replay const& replay, Joins const& joins, int i) const;
     void push_begins(Node const& node, KernelState const& state);
     void push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands);
     void push(Node const& node, Step const& step);

@@ -69,7 +69,7 @@ bool is_of_earlier_stage(Space const& space, Node const& node) {
     auto const size = size_of(node);
     return std::any_of(space.stages.begin(), space.stages.begin() + node.stage, [&](Limits const& limits) {
         return size.graph_kernels <= limits.graph_kernels && size.kernel_ops <= limits.kernel_ops &&
-               size.block_ops <= limits.block_ops;
+               size.block_ops <= limits.block_ops && (limits.total_ops == 0 || size.total_ops <= limits.total_ops);
     });
 }
 
@@ -130,6 +130,7 @@ search::ProblemInfo Mugraph::info() const {
                      {"no_second_shape", search::CounterKind::sum},
                      {"stage", search::CounterKind::max}};
     info.stages = static_cast<int>(shared_->setup.space.stages.size());
+    for (auto const& limits : shared_->setup.space.stages) info.stage_names.push_back(words_of(limits));
     for (auto const& words : reject_words) {
         info.counters.push_back({std::string(words.name), search::CounterKind::sum});
         info.parts.emplace_back(words.name);

@@ -10,6 +10,7 @@ using program::Word;
 
 namespace {
 
+constexpr int outputs_with_maxima = 3; ///< maxima, rescaled sums, rescaled products
 constexpr std::size_t max_counted_schedules = 4096; ///< more are only counted when the block is complete
 
 /// A node was made because all its ops are legal; they must be so for everybody.
@@ -166,6 +167,7 @@ expr::Pattern Replay::splits_with(Begin const& begin, int kernel) const {
 int Replay::max_outputs_of_next() const {
     auto const& space = setup_->space;
     auto const is_last = space.kernel_op_limit(kernel_.limits, kernel_.tensors.inputs) - kernel_.ops == 1;
+    if (!is_last && space.has_partial_maxima) return std::max(space.max_outputs, outputs_with_maxima);
     if (!is_last || space.grids != GridRule::divisors) return space.max_outputs;
     return std::min(space.max_outputs, static_cast<int>(setup_->target.output_shapes.size()));
 }

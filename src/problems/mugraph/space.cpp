@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace espalier::problems::mugraph {
 namespace {
 
+constexpr std::array partial_totals{8, 10}; ///< ops of two kernels, the first of which splits rows of a softmax
 constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
@@ -191,6 +193,8 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
+    space.has_partial_maxima =
+        space.graph_kernels > 1 && traits.has_exp && traits.ops.contains(OpCode::max) && !config.space.unsafe_softmax;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.has_single_blocks = true;
     if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
@@ -295,12 +299,33 @@ std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, T
         out.push_back({1, 1, ops});
         if (ops == few_block_ops) out.push_back({1, 2, ops});
     }
-    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
+    auto const add = [&](Limits const& limits) {
+        if (!std::ranges::count(out, limits)) out.push_back(limits);
+    };
+    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) add({1, kernels, space.max_block_ops});
+    if (space.has_partial_maxima)
+        for (auto const total : partial_totals)
+            out.push_back({space.graph_kernels, space.max_kernel_ops, most_block_ops - 1, total});
     if (space.graph_kernels > 1) out.push_back(space.widest());
     return out;
 }
 
+/// `one kernel`, `2 kernels`.
+std::string counted(int n, std::string_view what) {
+    return n == 1 ? fmt::format("one {}", what) : fmt::format("{} {}s", n, what);
+}
+
 } // namespace
+
+std::string words_of(Limits const& limits) {
+    auto const library = limits.kernel_ops - limits.graph_kernels;
+    auto out = library > 0 ? fmt::format("{} beside {}", counted(limits.graph_kernels, "graph-defined kernel"),
+                                         counted(library, "library kernel"))
+                           : counted(limits.graph_kernels, "kernel");
+    out += fmt::format(", {}{}", counted(limits.block_ops, "block op"), limits.graph_kernels > 1 ? " each" : "");
+    if (limits.total_ops > 0) out += fmt::format(", {} in all", limits.total_ops);
+    return out;
+}
 
 Space make_space(MugraphConfig const& config) {
     auto const traits = traits_of(config.program);

@@ -5,6 +5,7 @@
 #include "espalier/program/source.hpp"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,7 @@ struct Space {
     bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
     bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false;     ///< of a form and class only
+    bool has_partial_maxima = false;      ///< kernels may put out maxima of their part, for a later one to rescale by
     bool has_bounds = true;               ///< what needs more ops than are left is cut
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
@@ -97,6 +99,8 @@ struct Space {
         return counts_inputs ? limits.kernel_ops - inputs : limits.kernel_ops;
     }
 };
+/// `one kernel, 3 block ops`.
+[[nodiscard]] std::string words_of(Limits const& limits);
 /// The preset with what the experiment changes of it, for the program at hand.
 [[nodiscard]] Space make_space(MugraphConfig const& config);
 
