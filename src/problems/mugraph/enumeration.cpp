@@ -175,12 +175,15 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
     if (!legality_.is_complete(block)) return;
     for (auto const& joins : joins_of(setup_->space)) {
         if (!legality_.can_join(block, joins)) continue;
-        if (legality_.can_finish(replay.kernel(), block, joins))
-            push(node, finish_step(joins));
-        else
-            reject(Reject::last_op);
-        for (auto const stored : stored_sets(replay, joins))
-            if (legality_.can_finish(replay.kernel(), block, joins, stored)) push(node, finish_step(joins, stored));
+        auto const finish = [&](std::uint32_t stored) {
+            if (legality_.can_finish(replay.kernel(), block, joins, stored) &&
+                legality_.can_be_combined(block, joins, stored))
+                push(node, finish_step(joins, stored));
+            else if (stored == 0)
+                reject(Reject::last_op);
+        };
+        finish(0);
+        for (auto const stored : stored_sets(replay, joins)) finish(stored);
     }
 }
 
@@ -205,7 +208,7 @@ bool Enumeration::is_worth_storing(Replay const& replay, Joins const& joins, int
     auto const& state = replay.block();
     auto const& value = state.block->values[state.tensors[i]];
     auto const kernels_left = state.limits.graph_kernels - state.block->kernel - 1;
-    if (setup_->space.has_partial_maxima && value.is_maximum && kernels_left > 0) return true;
+    if (setup_->space.puts_out_maxima(state.limits) && value.is_maximum && kernels_left > 0) return true;
     if (!setup_->space.has_read_outputs) return false;
     auto const whole = parts_.values.joined(value, *state.block, joins, 0);
     return !whole.is_uncertain && std::ranges::count(state.block->context->targets, whole.print) > 0;
@@ -213,6 +216,7 @@ bool Enumeration::is_worth_storing(Replay const& replay, Joins const& joins, int
 
 void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
     if (!legality_.has_kernel_ops_left(state)) return;
+    if (state.limits.combines) return push_begins(node, state);
     OpenGraph const graph{setup_->space.kernel_ops, state.tensors, state.context->values, state.last_key};
     announce_all(graph, state);
     for_each_step(graph, self_products(), [&](Step step) {
@@ -241,6 +245,8 @@ void Enumeration::push_begins_of(Node const& node, KernelState const& state, std
     Begin wanted;
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     if (key_of(wanted) < state.last_key) return;
+    auto const combines = state.limits.combines && node.begins > 0;
+    if (combines && operands.front() < state.tensors.inputs) return; // nothing but what the first kernel made
     if (!legality_.can_begin(state, wanted, graph_kernels_left(node))) return reject(Reject::unconsumed);
     if (is_too_far(state, wanted, graph_kernels_left(node))) return reject(Reject::needs);
     auto const& classes = parts_.schedules.classes_for({node, state}, operands);
@@ -248,6 +254,7 @@ void Enumeration::push_begins_of(Node const& node, KernelState const& state, std
     Step step;
     step.kind = Step::Kind::begin;
     for (auto const& one : classes.feasible) {
+        if ((one.loop_as > 0) != combines && state.limits.combines) continue;
         push(node, step);
         auto& child = children_.back();
         auto& begin = child.begin[child.begins++] = one;

@@ -69,7 +69,7 @@ bool is_of_earlier_stage(Space const& space, Node const& node) {
     auto const size = size_of(node);
     return std::any_of(space.stages.begin(), space.stages.begin() + node.stage, [&](Limits const& limits) {
         return size.graph_kernels <= limits.graph_kernels && size.kernel_ops <= limits.kernel_ops &&
-               size.block_ops <= limits.block_ops && (limits.total_ops == 0 || size.total_ops <= limits.total_ops);
+               size.block_ops <= limits.block_ops && !limits.combines;
     });
 }
 

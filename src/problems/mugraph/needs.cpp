@@ -29,12 +29,14 @@ constexpr int impossible = 1 << 20;
 
 } // namespace
 
-Needs::Needs(Setup const& setup, expr::Expressions const& expressions, std::span<ExprId const> targets)
+Needs::Needs(Setup const& setup, expr::Expressions& expressions, std::span<ExprId const> targets)
     : setup_(&setup),
       contents_(expressions, setup.prune == Prune::none ? std::span<ExprId const>{} : targets) {
     is_on_ = setup.prune != Prune::none && setup.space.has_bounds;
     for (auto const* ops : {&setup.space.kernel_ops, &setup.space.block_ops, &setup.space.unlooped_block_ops})
         add_supplies(*ops);
+    for (std::size_t i = 0; i < setup.target.graph.inputs.size(); ++i)
+        inputs_.push_back(expressions.leaf(static_cast<int>(i)));
 }
 
 void Needs::add_supplies(std::vector<SearchOp> const& ops) {
@@ -69,24 +71,32 @@ Needs::Place Needs::place_of(KernelState const& kernel, BlockState const& block)
     return out;
 }
 
-int Needs::ops_left(KernelState const& kernel, int graphs_left) const {
+int Needs::ops_left(KernelState const& kernel, int graphs_left) {
     auto const& space = setup_->space;
     auto const kernels = space.kernel_op_limit(kernel.limits, kernel.tensors.inputs) - kernel.ops;
     auto const graphs = std::min(kernels, graphs_left);
-    auto const each = space.block_op_limit(kernel.limits, 1);
-    auto const left = kernels - graphs + graphs * each;
-    return kernel.limits.total_ops > 0 ? std::min(left, kernel.limits.total_ops - kernel.total_ops) : left;
+    auto const left = kernels - graphs + graphs * space.block_op_limit(kernel.limits, 1);
+    if (!kernel.limits.combines) return left;
+    return std::min(left, ops_of_program() + kernel.limits.spare_ops - kernel.total_ops);
 }
 
-int Needs::ops_left(KernelState const& kernel, BlockState const& block) const {
+int Needs::ops_left(KernelState const& kernel, BlockState const& block) {
     auto const& space = setup_->space;
     auto after = kernel;
     ++after.ops;
+    after.total_ops += block.ops;
     auto const here = space.block_op_limit(block.limits, block.block->begin.count) - block.ops;
-    after.limits.total_ops = 0;
-    auto const left = here + ops_left(after, kernel.limits.graph_kernels - block.block->kernel - 1);
-    auto const total = kernel.limits.total_ops;
-    return total > 0 ? std::min(left, total - kernel.total_ops - block.ops) : left;
+    auto const later = ops_left(after, kernel.limits.graph_kernels - block.block->kernel - 1);
+    if (!kernel.limits.combines) return here + later;
+    return std::min(here + later, ops_of_program() + kernel.limits.spare_ops - after.total_ops);
+}
+
+int Needs::ops_of_program() {
+    if (ops_of_program_ >= 0) return ops_of_program_;
+    Place inputs;
+    inputs.tensors = inputs_;
+    inputs.unread = static_cast<int>(inputs_.size());
+    return ops_of_program_ = ops_needed(inputs);
 }
 
 /// How many tensors must come together in a product, by their factors.

@@ -20,7 +20,7 @@ namespace espalier::problems::mugraph {
 class Needs {
 public:
     /// The filter outlives it.
-    Needs(Setup const& setup, expr::Expressions const& expressions, std::span<program::ExprId const> targets);
+    Needs(Setup const& setup, expr::Expressions& expressions, std::span<program::ExprId const> targets);
 
     /// A program on the way.
     struct Place {
@@ -34,10 +34,12 @@ public:
     [[nodiscard]] int ops_needed(Place const& place);
 
     /// Ops of all kinds that a place has left.
-    [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left) const;
-    [[nodiscard]] int ops_left(KernelState const& kernel, BlockState const& block) const;
+    [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left);
+    [[nodiscard]] int ops_left(KernelState const& kernel, BlockState const& block);
 
     [[nodiscard]] bool is_on() const { return is_on_; }
+    /// Of the whole program, from its inputs.
+    [[nodiscard]] int ops_of_program();
 
 private:
     /// What is missing.
@@ -59,7 +61,9 @@ private:
     Setup const* setup_;
     expr::Contents contents_;
     std::vector<Supply> supplies_;
+    std::vector<program::ExprId> inputs_; ///< of the program
     std::unordered_map<std::uint64_t, int> known_; ///< by what is missing
+    int ops_of_program_ = -1;
     bool is_on_ = false;
 };
 

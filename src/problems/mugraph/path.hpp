@@ -59,7 +59,6 @@ namespace espalier::problems::mugraph {
     int block_ops = 0;
     for (auto const& step : node.path()) {
         block_ops = step.kind == Step::Kind::block_op ? block_ops + 1 : 0;
-        out.total_ops += step.kind == Step::Kind::block_op || step.kind == Step::Kind::kernel_op ? 1 : 0;
         out.block_ops = out.block_ops > block_ops ? out.block_ops : block_ops;
     }
     return out;

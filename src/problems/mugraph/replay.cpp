@@ -167,7 +167,7 @@ expr::Pattern Replay::splits_with(Begin const& begin, int kernel) const {
 int Replay::max_outputs_of_next() const {
     auto const& space = setup_->space;
     auto const is_last = space.kernel_op_limit(kernel_.limits, kernel_.tensors.inputs) - kernel_.ops == 1;
-    if (!is_last && space.has_partial_maxima) return std::max(space.max_outputs, outputs_with_maxima);
+    if (!is_last && space.puts_out_maxima(kernel_.limits)) return std::max(space.max_outputs, outputs_with_maxima);
     if (!is_last || space.grids != GridRule::divisors) return space.max_outputs;
     return std::min(space.max_outputs, static_cast<int>(setup_->target.output_shapes.size()));
 }

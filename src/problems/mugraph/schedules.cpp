@@ -234,6 +234,7 @@ Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std:
 /// The axes of earlier kernels whose blocks put out maxima of their own, with which their other results are rescaled.
 std::vector<int> Schedules::partial_axes(Place const& at, std::span<std::uint8_t const> operands) const {
     std::vector<int> out;
+    if (!setup_->space.puts_out_maxima(at.state.limits)) return out;
     for (auto const operand : operands) {
         auto const& value = at.state.context->values[at.state.tensors[operand]];
         if (!value.is_maximum) continue;

@@ -51,7 +51,10 @@ struct Limits {
     int graph_kernels = 1;
     int kernel_ops = 1;
     int block_ops = 1;
-    int total_ops = 0; ///< library kernels and block ops together; 0: no limit of its own
+    /// Two kernels, the second of which loops over what the blocks of the first made of their parts of a row, and rescales
+    /// it; with so many ops more than every program needs.
+    bool combines = false;
+    int spare_ops = 0;
     bool operator==(Limits const&) const = default;
 };
 
@@ -91,6 +94,9 @@ struct Space {
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
+    [[nodiscard]] bool puts_out_maxima(Limits const& limits) const {
+        return has_partial_maxima && (limits.combines || stages.size() == 1);
+    }
     [[nodiscard]] Limits widest() const { return {graph_kernels, max_kernel_ops, max_block_ops}; }
     [[nodiscard]] int block_op_limit(Limits const& limits, int inputs) const {
         return counts_inputs ? limits.block_ops - inputs : limits.block_ops;
