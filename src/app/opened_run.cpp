@@ -80,7 +80,8 @@ base::Json OpenedRun::known_json(std::uint64_t key) const {
 }
 
 std::string OpenedRun::funnel_text() const {
-    auto text = search::to_text(results_->funnel());
+    auto text = results_->stages().empty() ? std::string() : fmt::format("  stages      {}\n", results_->stages());
+    text += search::to_text(results_->funnel());
     if (auto const advice = results_->advice(); !advice.empty()) text += fmt::format("  {}\n", advice);
     return text;
 }

@@ -18,6 +18,7 @@ std::string progress_text(ProgressRecord const& record) {
     text += std::isfinite(record.best) ? fmt::format(" | best {:.6g}", record.best) : std::string(" | best -");
     if (std::isfinite(record.best) && record.improved_s >= 0)
         text += fmt::format(", {} ago", human_duration(std::max(0.0, record.elapsed_s - record.improved_s)));
+    if (!record.stage.empty()) text += " | " + record.stage;
     if (record.lost_ranks > 0) text += fmt::format(" | lost ranks {}", record.lost_ranks);
     return text;
 }

@@ -239,7 +239,8 @@ base::ProgressRecord RankRunner::progress_record(std::int64_t now_ns) {
             .best = best,
             .lost_ranks = status.lost_ranks,
             .wall_s = 1e-9 * static_cast<double>(base::wall_ns()),
-            .improved_s = improved_s_};
+            .improved_s = improved_s_,
+            .stage = search::stage_text(problem_.info(), state.stage)};
 }
 
 void RankRunner::show_progress(std::int64_t now_ns) {

@@ -65,6 +65,8 @@ Expressions::~Expressions() = default;
 Expressions::Expressions(Expressions&&) noexcept = default;
 Expressions& Expressions::operator=(Expressions&&) noexcept = default;
 
+Algebra const& Expressions::algebra() const { return impl_->algebra; }
+
 ExprId Expressions::build_leaf(int index) {
     ESP_EXPECT(index >= 0);
     auto const number = static_cast<std::uint32_t>(index);

@@ -2,6 +2,8 @@
 
 #include "espalier/base/contract.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace espalier::search {
@@ -37,6 +39,12 @@ PhaseTimes& PhaseTimes::operator+=(PhaseTimes const& other) {
     store += other.store;
     idle += other.idle;
     return *this;
+}
+
+std::string stage_text(ProblemInfo const& info, int stage) {
+    auto const at = static_cast<std::size_t>(stage);
+    if (at >= info.stage_names.size()) return {};
+    return fmt::format("stage {} of {}: {}", stage + 1, info.stage_names.size(), info.stage_names[at]);
 }
 
 std::vector<std::string> outcome_names(ProblemInfo const& info) {

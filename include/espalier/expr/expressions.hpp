@@ -14,6 +14,8 @@
 
 namespace espalier::expr {
 
+class Algebra;
+
 using program::ExprId;
 
 /// Which symbols split which: bit d of split_by[s] says that symbol s, a grid axis or a loop range, splits dimension d.
@@ -126,7 +128,9 @@ private:
     static constexpr std::uint8_t undecided = 0xFF;
     static constexpr ExprId unit{1}; ///< not a term: what an inverse has above its bar
     struct Impl;
+    friend class Contents;
 
+    [[nodiscard]] Algebra const& algebra() const;
     ExprId build_leaf(int index);
     ExprId build_add(ExprId a, ExprId b);
     ExprId build_mul(ExprId a, ExprId b);

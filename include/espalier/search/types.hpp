@@ -80,7 +80,11 @@ struct ProblemInfo {
     bool has_buckets = false; ///< what a stage emits is joined by workers, bucket by bucket
     bool is_counting = false; ///< never ends with "nothing found"
     int stages = 1;
+    std::vector<std::string> stage_names = {}; ///< of all stages, in words; none where there is nothing to say
 };
+
+/// `stage 3 of 12: one kernel, 3 block ops`; nothing if there are no words. Stages count from 0.
+[[nodiscard]] std::string stage_text(ProblemInfo const& info, int stage);
 
 /// Exact counts of finished nodes. Adding two is how ranks and executions are joined.
 struct Counts {

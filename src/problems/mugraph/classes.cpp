@@ -150,10 +150,12 @@ public:
             for (auto const& word : shape)
                 if (!word.is_unit() && !std::ranges::count(words_, word)) words_.push_back(word);
     }
-    void add(Axes const& axes) {
+    /// With loops of their own, or over the blocks of an axis with this symbol.
+    void add(Axes const& axes, std::optional<int> loop_over = {}) {
         begin_ = {};
         begin_.count = static_cast<std::uint8_t>(operands_.size());
         begin_.axes = axes;
+        loop_over_ = loop_over;
         assign(0, 0);
     }
 
@@ -176,7 +178,23 @@ private:
         }
         for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].grid[axis] = -1;
     }
+    /// The dimensions that the axis of an earlier kernel put together; the grid does not cut them.
+    void add_loop_over(int axis) {
+        for (std::size_t i = 0; i < operands_.size(); ++i)
+            for (int d = 0; d < operands_[i].rank(); ++d)
+                if (operands_[i][d].exponent(axis) > 0) {
+                    if (std::ranges::count(begin_.cuts[i].grid, d)) return;
+                    begin_.cuts[i].loop = static_cast<std::int8_t>(d);
+                }
+        begin_.loop_as = static_cast<std::uint8_t>(axis + 1);
+        if (begin_.has_loop()) out_.push_back(begin_);
+    }
     void add_loops() {
+        if (loop_over_) {
+            add_loop_over(*loop_over_);
+            for (auto& cut : begin_.cuts) cut.loop = -1;
+            return;
+        }
         out_.push_back(begin_);
         for (auto const& word : words_) {
             for (std::size_t i = 0; i < operands_.size(); ++i) begin_.cuts[i].loop = dim_of(i, word);
@@ -189,6 +207,7 @@ private:
     std::vector<Begin>& out_;
     std::vector<program::Word> words_;
     std::vector<std::size_t> taken_;
+    std::optional<int> loop_over_;
     Begin begin_;
 };
 
@@ -266,6 +285,7 @@ private:
     }
     [[nodiscard]] std::vector<std::int64_t> loops(std::vector<Shape> const& tiles) const {
         if (!begin_.has_loop()) return {1};
+        if (begin_.loop_as > 0) return blocks_of_earlier(tiles);
         std::int64_t common = 0, smallest = INT64_MAX;
         for (std::size_t i = 0; i < begin_.count; ++i)
             if (begin_.cuts[i].loop >= 0) {
@@ -279,6 +299,13 @@ private:
                    (space_.max_loop > 0 && range > space_.max_loop);
         });
         return out;
+    }
+    [[nodiscard]] std::vector<std::int64_t> blocks_of_earlier(std::vector<Shape> const& tiles) const {
+        auto const blocks = known_[begin_.loop_as - 1u];
+        if (blocks < 2 || (space_.max_loop > 0 && blocks > space_.max_loop)) return {};
+        for (std::size_t i = 0; i < begin_.count; ++i)
+            if (auto const dim = begin_.cuts[i].loop; dim >= 0 && tiles[i][dim] % blocks != 0) return {};
+        return {blocks};
     }
     void add(std::array<std::int64_t, 3> const& grid, std::int64_t loop) {
         KernelSizes sizes;
@@ -310,6 +337,13 @@ std::vector<Begin> classes_of(Space const& space, std::span<SymbolicShape const>
             add_all(space, axes, operands, out);
     }
     std::erase_if(out, [&](Begin const& begin) { return !has_other_tiles(begin, twins); });
+    return out;
+}
+
+std::vector<Begin> classes_over(int axis, Space const& space, std::span<SymbolicShape const> operands) {
+    std::vector<Begin> out;
+    EvenClasses even(operands, out);
+    for (auto const& axes : grid_kinds(space, operands)) even.add(axes, axis);
     return out;
 }
 

@@ -14,6 +14,9 @@ namespace espalier::problems::mugraph {
 /// operands in `twins`, as bits, are the same tensor as the one before, and get other tiles.
 [[nodiscard]] std::vector<Begin> classes_of(Space const& space, std::span<program::SymbolicShape const> operands,
                                             std::uint32_t twins = 0);
+/// Classes whose loop goes through the blocks of an earlier kernel's axis, one by one; `axis` is its symbol.
+[[nodiscard]] std::vector<Begin> classes_over(int axis, Space const& space,
+                                              std::span<program::SymbolicShape const> operands);
 
 /// The numbers of one class: every grid and loop range of the space that divides the operands' real shapes.
 /// `known` are the sizes of all symbols that the shapes may have.

@@ -137,10 +137,39 @@ void Enumeration::expand_block(Node const& node, Replay const& replay) {
             auto const outcome = parts_.values.of(step, state);
             if (!outcome.has_values()) return outcome.why();
             if (auto const why = legality_.why_no_block_op(state, step, outcome.first())) return why;
+            if (is_too_far(replay.kernel(), state, step, outcome.first())) return Reject::needs;
             push(node, step);
             return std::nullopt;
         });
     });
+}
+
+/// Whether a kernel op leaves too few. Views take none.
+bool Enumeration::is_too_far(KernelState kernel, Step const& step, ValueId first, int graphs_left) {
+    if (!needs_.is_on()) return false;
+    kernel.tensors.consume(step);
+    kernel.tensors.add(first, setup_->space.kernel_ops[step.op].row().outputs);
+    if (step.kind != Step::Kind::view) {
+        ++kernel.ops;
+        ++kernel.total_ops;
+    }
+    return needs_.ops_needed(needs_.place_of(kernel)) > needs_.ops_left(kernel, graphs_left);
+}
+bool Enumeration::is_too_far(KernelState const& kernel, BlockState block, Step const& step, ValueId first) {
+    if (!needs_.is_on()) return false;
+    block.tensors.consume(step);
+    block.tensors.add(first, (*block.block->ops)[step.op].row().outputs);
+    ++block.ops;
+    return needs_.ops_needed(needs_.place_of(kernel, block)) > needs_.ops_left(kernel, block);
+}
+/// A kernel must also read all its operands.
+bool Enumeration::is_too_far(KernelState const& state, Begin const& begin, int graphs_left) {
+    if (!needs_.is_on()) return false;
+    auto place = needs_.place_of(state);
+    auto after = state.tensors;
+    after.consume(begin);
+    place.unread = after.unconsumed() + begin.count;
+    return needs_.ops_needed(place) > needs_.ops_left(state, graphs_left);
 }
 
 void Enumeration::push_finishes(Node const& node, Replay const& replay) {
@@ -148,26 +177,27 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
     if (!legality_.is_complete(block)) return;
     for (auto const& joins : joins_of(setup_->space)) {
         if (!legality_.can_join(block, joins)) continue;
-        if (legality_.can_finish(replay.kernel(), block, joins))
-            push(node, finish_step(joins));
-        else
-            reject(Reject::last_op);
-        for (auto const stored : stored_sets(replay, joins))
-            if (legality_.can_finish(replay.kernel(), block, joins, stored)) push(node, finish_step(joins, stored));
+        auto const finish = [&](std::uint32_t stored) {
+            if (legality_.can_finish(replay.kernel(), block, joins, stored) &&
+                legality_.can_be_combined(block, joins, stored))
+                push(node, finish_step(joins, stored));
+            else if (stored == 0)
+                reject(Reject::last_op);
+        };
+        finish(0);
+        for (auto const stored : stored_sets(replay, joins)) finish(stored);
     }
 }
 
 /// What a block may put out besides the tensors that nothing reads: every set of tensors that are outputs of the
-/// program, as bits.
+/// program, or that a later kernel rescales by, as bits.
 std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins const& joins) const {
     std::vector<std::uint32_t> out;
-    if (!setup_->space.has_read_outputs) return out;
     auto const& state = replay.block();
-    auto const room = std::min(max_stored, setup_->space.max_outputs - state.tensors.unconsumed());
+    auto const room =
+        std::min(max_stored, std::max(setup_->space.max_outputs, state.max_outputs) - state.tensors.unconsumed());
     for (int i = state.tensors.inputs; i < state.tensors.count; ++i) {
-        if (!legality_.can_store(state, joins, i)) continue;
-        auto const whole = parts_.values.joined(state.block->values[state.tensors[i]], *state.block, joins, 0);
-        if (whole.is_uncertain || !std::ranges::count(state.block->context->targets, whole.print)) continue;
+        if (!legality_.can_store(state, joins, i) || !is_worth_storing(replay, joins, i)) continue;
         auto const known = out.size();
         out.push_back(1u << i);
         for (std::size_t n = 0; n < known; ++n) out.push_back(out[n] | 1u << i);
@@ -176,8 +206,22 @@ std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins 
     return out;
 }
 
+bool Enumeration::is_worth_storing(Replay const& replay, Joins const& joins, int i) const {
+    auto const& state = replay.block();
+    auto const& value = state.block->values[state.tensors[i]];
+    auto const kernels_left = state.limits.graph_kernels - state.block->kernel - 1;
+    if (setup_->space.puts_out_maxima(state.limits) && value.is_maximum && kernels_left > 0) return true;
+    if (!setup_->space.has_read_outputs) return false;
+    auto const whole = parts_.values.joined(value, *state.block, joins, 0);
+    return !whole.is_uncertain && std::ranges::count(state.block->context->targets, whole.print) > 0;
+}
+
 void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
     auto const has_ops = legality_.has_kernel_ops_left(state);
+    if (state.limits.combines) {
+        if (has_ops) push_begins(node, state);
+        return;
+    }
     if ((!has_ops && !legality_.has_views_left(state)) || state.tensors.count >= max_tensors) return;
     OpenGraph const graph{setup_->space.kernel_ops, state.tensors, state.context->values, state.last_key};
     announce_all(graph, state);
@@ -190,6 +234,7 @@ void Enumeration::expand_kernel(Node const& node, KernelState const& state) {
             if (!outcome.has_values()) return outcome.why();
             auto const graphs_left = graph_kernels_left(node);
             if (auto const why = legality_.why_no_kernel_op(state, step, outcome.first(), graphs_left)) return why;
+            if (is_too_far(state, step, outcome.first(), graphs_left)) return Reject::needs;
             push(node, step);
             return std::nullopt;
         });
@@ -207,12 +252,16 @@ void Enumeration::push_begins_of(Node const& node, KernelState const& state, std
     Begin wanted;
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     if (key_of(wanted) < state.last_key) return;
+    auto const combines = state.limits.combines && node.begins > 0;
+    if (combines && operands.front() < state.tensors.inputs) return; // nothing but what the first kernel made
     if (!legality_.can_begin(state, wanted, graph_kernels_left(node))) return reject(Reject::unconsumed);
+    if (is_too_far(state, wanted, graph_kernels_left(node))) return reject(Reject::needs);
     auto const& classes = parts_.schedules.classes_for({node, state}, operands);
     for (std::size_t i = 0; i < classes.rejected.size(); ++i) reject(static_cast<Reject>(i), classes.rejected[i]);
     Step step;
     step.kind = Step::Kind::begin;
     for (auto const& one : classes.feasible) {
+        if ((one.loop_as > 0) != combines && state.limits.combines) continue;
         push(node, step);
         auto& child = children_.back();
         auto& begin = child.begin[child.begins++] = one;

@@ -2,6 +2,7 @@
 
 #include "candidate_steps.hpp"
 #include "legality.hpp"
+#include "needs.hpp"
 #include "replay.hpp"
 
 namespace espalier::problems::mugraph {
@@ -20,7 +21,8 @@ public:
         Schedules& schedules;
     };
     Enumeration(Setup const& setup, search::Notes& notes, Parts parts)
-        : setup_(&setup), notes_(&notes), parts_(parts), legality_(setup) {}
+        : setup_(&setup), notes_(&notes), parts_(parts), legality_(setup),
+          needs_(setup, parts.filter.expressions(), parts.filter.targets()) {}
 
     /// `replay` is about the node.
     void expand(Node const& node, Replay const& replay, search::Children<Node>& children);
@@ -32,6 +34,7 @@ private:
     void announce_all(OpenGraph const& graph, State const& state);
     void push_finishes(Node const& node, Replay const& replay);
     [[nodiscard]] std::vector<std::uint32_t> stored_sets(Replay const& replay, Joins const& joins) const;
+    [[nodiscard]] bool is_worth_storing(Replay const& replay, Joins const& joins, int i) const;
     void push_begins(Node const& node, KernelState const& state);
     void push_begins_of(Node const& node, KernelState const& state, std::span<std::uint8_t const> operands);
     void push(Node const& node, Step const& step);
@@ -45,11 +48,15 @@ private:
         return setup_->space.has_self_products ? SelfProducts::kept : SelfProducts::left_out;
     }
     void take_notes();
+    [[nodiscard]] bool is_too_far(KernelState kernel, Step const& step, ValueId first, int graphs_left);
+    [[nodiscard]] bool is_too_far(KernelState const& kernel, BlockState block, Step const& step, ValueId first);
+    [[nodiscard]] bool is_too_far(KernelState const& state, Begin const& begin, int graphs_left);
 
     Setup const* setup_;
     search::Notes* notes_;
     Parts parts_;
     Legality legality_;
+    Needs needs_;
     std::vector<Node> children_;
     std::uint64_t examined_ = 0; ///< by this node
     std::uint64_t attempts_ = 0; ///< by all nodes

@@ -24,6 +24,7 @@ public:
     [[nodiscard]] bool is_on() const { return setup_->prune != Prune::none; }
     /// Whether Z3 is asked about every expression, so that it pays to announce them.
     [[nodiscard]] bool asks_always() const { return setup_->prune == Prune::z3 || setup_->prune == Prune::both; }
+    [[nodiscard]] std::span<program::ExprId const> targets() const { return targets_; }
     [[nodiscard]] expr::Expressions& expressions() { return expressions_; }
     [[nodiscard]] expr::Expressions const& expressions() const { return expressions_; }
     /// The number of what splits what, as is_useful() takes it.

@@ -26,6 +26,9 @@ public:
     [[nodiscard]] search::Funnel funnel() const override {
         return mugraph::funnel(run().info, run().counts, run().results);
     }
+    [[nodiscard]] std::string stages() const override {
+        return stages_told(make_space(own()), run().info, run().counts, run().status);
+    }
     [[nodiscard]] std::string advice() const override {
         if (!run().results.empty()) return {};
         auto const what = nothing_found(run().info, run().counts, run().status);

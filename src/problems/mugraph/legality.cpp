@@ -185,4 +185,23 @@ bool Legality::can_finish(KernelState const& kernel, BlockState const& state, Jo
     return true;
 }
 
+bool Legality::can_be_combined(BlockState const& state, Joins const& joins, std::uint32_t stored) const {
+    auto const& block = *state.block;
+    if (!state.limits.combines || block.kernel > 0) return true;
+    bool has_maximum = false;
+    for (int i = 0; i < state.tensors.count; ++i) {
+        if (!state.tensors.is_put_out(i, stored)) continue;
+        auto const& value = block.values[state.tensors[i]];
+        auto const whole = setup_->target.joined(value.shape, block.begin, block.kernel, joins);
+        auto const is_part = [&](program::Word const& word) {
+            return std::any_of(joins.begin(), joins.end(), [&, axis = 0](int) mutable {
+                return word.exponent(setup_->target.axis_symbol(block.kernel, axis++)) > 0;
+            });
+        };
+        if (std::ranges::none_of(whole, is_part)) return false;
+        has_maximum = has_maximum || value.is_maximum;
+    }
+    return has_maximum;
+}
+
 } // namespace espalier::problems::mugraph

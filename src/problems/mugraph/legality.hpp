@@ -35,6 +35,10 @@ public:
     [[nodiscard]] bool can_finish(KernelState const& kernel, BlockState const& block, Joins const& joins,
                                   std::uint32_t stored = 0) const;
 
+    /// Where a second kernel combines what blocks made of their parts: whether the first one puts out nothing but such
+    /// parts, and maxima to rescale them by.
+    [[nodiscard]] bool can_be_combined(BlockState const& block, Joins const& joins, std::uint32_t stored) const;
+
     /// Views need none.
     [[nodiscard]] bool has_kernel_ops_left(KernelState const& state) const { return ops_left(state) > 0; }
     [[nodiscard]] bool has_views_left(KernelState const& state) const;

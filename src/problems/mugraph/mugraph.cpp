@@ -4,6 +4,7 @@
 #include "fusion.hpp"
 #include "instantiate.hpp"
 #include "shrink.hpp"
+#include "supplies.hpp"
 #include "verifier.hpp"
 
 #include "espalier/base/hash.hpp"
@@ -45,40 +46,6 @@ void check_program(Setup const& setup) {
     }
 }
 
-/// What the abstract expression of an op is made of, whatever its operands are.
-class Ingredients final : public program::ExpressionBuilder {
-public:
-    using ExprId = program::ExprId;
-
-    explicit Ingredients(SearchOp const& op) {
-        std::vector<program::SymbolicShape> const shapes(max_operands, program::SymbolicShape{{}, {}});
-        std::vector<ExprId> const operands(max_operands);
-        auto const count = static_cast<std::size_t>(op.row().inputs);
-        static_cast<void>(
-            op.row().expression(*this, std::span(operands).first(count), {std::span(shapes).first(count), {}, {}, {}}));
-    }
-    [[nodiscard]] bool has_sums() const { return has_sums_; }
-    [[nodiscard]] std::vector<program::OpCode> const& functions() const { return functions_; }
-
-private:
-    ExprId leaf(int) override { return {}; }
-    ExprId add(ExprId, ExprId) override {
-        has_sums_ = true;
-        return {};
-    }
-    ExprId mul(ExprId, ExprId) override { return {}; }
-    ExprId div(ExprId, ExprId) override { return {}; }
-    ExprId inverse(ExprId) override { return {}; }
-    ExprId sum(program::Word const&, ExprId) override { return {}; }
-    ExprId call(program::OpCode function, program::Word const&, std::span<ExprId const>) override {
-        functions_.push_back(function);
-        return {};
-    }
-
-    bool has_sums_ = false;
-    std::vector<program::OpCode> functions_;
-};
-
 /// Ops whose functions do not occur in the program cannot help: functions never disappear under the axioms. No more can
 /// those that add where nothing is added.
 void drop_useless_ops(Setup& setup) {
@@ -87,10 +54,10 @@ void drop_useless_ops(Setup& setup) {
     Explorer const explorer(setup, notes);
     auto const& expressions = explorer.expressions();
     auto const is_useless = [&](SearchOp const& op) {
-        Ingredients const made_of(op);
+        auto const made_of = supply_of(op, {});
         auto const occurs = [&](program::OpCode function) { return expressions.occurs(function); };
-        return (made_of.has_sums() && expressions.max_monomials() < 2) ||
-               !std::ranges::all_of(made_of.functions(), occurs);
+        return (made_of.has_sums && expressions.max_monomials() < 2) ||
+               !std::ranges::all_of(made_of.functions, occurs);
     };
     std::erase_if(setup.space.kernel_ops, is_useless);
     std::erase_if(setup.space.block_ops, is_useless);
@@ -102,7 +69,7 @@ bool is_of_earlier_stage(Space const& space, Node const& node) {
     auto const size = size_of(node);
     return std::any_of(space.stages.begin(), space.stages.begin() + node.stage, [&](Limits const& limits) {
         return size.graph_kernels <= limits.graph_kernels && size.kernel_ops <= limits.kernel_ops &&
-               size.block_ops <= limits.block_ops;
+               size.block_ops <= limits.block_ops && !limits.combines;
     });
 }
 
@@ -163,6 +130,7 @@ search::ProblemInfo Mugraph::info() const {
                      {"no_second_shape", search::CounterKind::sum},
                      {"stage", search::CounterKind::max}};
     info.stages = static_cast<int>(shared_->setup.space.stages.size());
+    for (auto const& limits : shared_->setup.space.stages) info.stage_names.push_back(words_of(limits));
     for (auto const& words : reject_words) {
         info.counters.push_back({std::string(words.name), search::CounterKind::sum});
         info.parts.emplace_back(words.name);

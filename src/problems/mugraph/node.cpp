@@ -33,6 +33,7 @@ void put(base::ByteWriter& to, Begin const& begin) {
         to.put(cut.loop);
     }
     for (auto const axis : begin.axes) to.put(axis.kind);
+    to.put(begin.loop_as);
 }
 
 Begin get_begin(base::ByteReader& from) {
@@ -44,7 +45,8 @@ Begin get_begin(base::ByteReader& from) {
         cut.loop = from.get<std::int8_t>();
     }
     for (auto& axis : begin.axes) axis.kind = from.get<std::uint8_t>();
-    if (begin.count > max_operands) throw base::SystemError("packed data is not a node");
+    begin.loop_as = from.get<std::uint8_t>();
+    if (begin.count > max_operands || begin.loop_as > program::Word::max_symbols) throw base::SystemError("packed data is not a node");
     return begin;
 }
 

@@ -16,6 +16,7 @@ enum class Reject : std::uint8_t {
     unconsumed,
     memory,
     last_op,
+    needs,
     no_grid, ///< of a class of schedules, as the next
     no_loop,
 };
@@ -34,6 +35,7 @@ inline constexpr std::array reject_words{
     RejectWords{Reject::unconsumed, "unconsumed", "more tensors than the ops left can use up"},
     RejectWords{Reject::memory, "memory", "too much shared memory (space.shared_memory)"},
     RejectWords{Reject::last_op, "last op", "no op is left and it is not the output (space.max_*_ops)"},
+    RejectWords{Reject::needs, "too far", "more ops are needed than are left (space.max_*_ops)"},
     RejectWords{Reject::no_grid, "no grid", "classes of schedules without a grid that divides the sizes"},
     RejectWords{Reject::no_loop, "no loop", "classes of schedules without a loop range that divides them"},
 };

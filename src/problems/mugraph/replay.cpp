@@ -10,6 +10,7 @@ using program::Word;
 
 namespace {
 
+constexpr int outputs_with_maxima = 3;              ///< maxima, rescaled sums, rescaled products
 constexpr std::size_t max_counted_schedules = 4096; ///< more are only counted when the block is complete
 
 /// A node was made because all its ops are legal; they must be so for everybody.
@@ -80,7 +81,9 @@ void Replay::add_op(Step const& step) {
     if (op.uses_up) kernel_.used_up |= 1u << step.in[0];
     kernel_.tensors.add(first, op.row().outputs);
     kernel_.last_key = key_of(step);
-    (program::is_view(op.row()) ? kernel_.views : kernel_.ops) += 1;
+    auto const is_view = program::is_view(op.row());
+    (is_view ? kernel_.views : kernel_.ops) += 1;
+    if (!is_view) ++kernel_.total_ops;
 }
 
 void Replay::add_kernel(Node const& node, KernelSteps const& steps) {
@@ -92,6 +95,7 @@ void Replay::add_kernel(Node const& node, KernelSteps const& steps) {
     kernel_.tensors.add(made.first, made.count);
     kernel_.last_key = key_of(begin);
     ++kernel_.ops;
+    kernel_.total_ops += steps.finish - steps.begin - 1;
 }
 
 Replay::Finished Replay::finish(Node const& node, KernelSteps const& steps) {
@@ -164,6 +168,7 @@ expr::Pattern Replay::splits_with(Begin const& begin, int kernel) const {
 int Replay::max_outputs_of_next() const {
     auto const& space = setup_->space;
     auto const is_last = space.kernel_op_limit(kernel_.limits, kernel_.tensors.inputs) - kernel_.ops == 1;
+    if (!is_last && space.puts_out_maxima(kernel_.limits)) return std::max(space.max_outputs, outputs_with_maxima);
     if (!is_last || space.grids != GridRule::divisors) return space.max_outputs;
     return std::min(space.max_outputs, static_cast<int>(setup_->target.output_shapes.size()));
 }

@@ -225,20 +225,39 @@ Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std:
         key = base::hash_combine(key, static_cast<std::uint64_t>(shape.rank()));
         for (auto const& word : shape) key = base::hash_combine(key, word.hash());
     }
+    for (auto const axis : partial_axes(at, operands)) key = base::hash_combine(key, static_cast<std::uint64_t>(axis));
     if (auto const known = classes_.find(key); known != classes_.end()) return known->second;
-    auto found = find_classes(at, shapes, twins); // remembered when it is whole: a run may stop in the middle
+    auto found = find_classes(at, operands, twins); // remembered when it is whole: a run may stop in the middle
     return classes_[key] = std::move(found);
 }
 
-Schedules::Classes Schedules::find_classes(Place const& at, std::span<SymbolicShape const> operands,
+/// The axes of earlier kernels whose blocks put out maxima of their own, with which their other results are rescaled.
+std::vector<int> Schedules::partial_axes(Place const& at, std::span<std::uint8_t const> operands) const {
+    std::vector<int> out;
+    if (!setup_->space.puts_out_maxima(at.state.limits)) return out;
+    for (auto const operand : operands) {
+        auto const& value = at.state.context->values[at.state.tensors[operand]];
+        if (!value.is_maximum) continue;
+        for (auto const& word : value.shape)
+            for (int s = setup_->target.dims; s < program::Word::max_symbols; ++s)
+                if (word.exponent(s) > 0 && !std::ranges::count(out, s)) out.push_back(s);
+    }
+    return out;
+}
+
+Schedules::Classes Schedules::find_classes(Place const& at, std::span<std::uint8_t const> operands,
                                            std::uint32_t twins) {
     Classes out;
     auto const kernel = static_cast<int>(at.node.begins);
-    auto const earlier = distinct_for(operands, before(at, kernel));
-    for (auto const& begin : classes_of(setup_->space, operands, twins)) {
+    auto const shapes = operand_shapes(at.state, operands);
+    auto const earlier = distinct_for(shapes, before(at, kernel));
+    auto all = classes_of(setup_->space, shapes, twins);
+    for (auto const axis : partial_axes(at, operands))
+        for (auto const& begin : classes_over(axis, setup_->space, shapes)) all.push_back(begin);
+    for (auto const& begin : all) {
         notes_->stop().check();
-        auto why = why_infeasible(begin, kernel, operands, earlier);
-        if (!why && !can_shrink(setup_->target, at, begin, operands)) why = Reject::no_grid;
+        auto why = why_infeasible(begin, kernel, shapes, earlier);
+        if (!why && !can_shrink(setup_->target, at, begin, shapes)) why = Reject::no_grid;
         if (why)
             ++out.rejected[static_cast<std::size_t>(*why)];
         else

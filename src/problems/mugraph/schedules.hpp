@@ -53,8 +53,8 @@ private:
     [[nodiscard]] List extend(Place const& at, int kernel, List const& before, MemoryCheck check) const;
     [[nodiscard]] List cheapest(Place const& at, int kernel, List const& list) const;
     [[nodiscard]] List alike_once(Place const& at, int kernels, List const& list) const;
-    [[nodiscard]] Classes find_classes(Place const& at, std::span<program::SymbolicShape const> operands,
-                                       std::uint32_t twins);
+    [[nodiscard]] Classes find_classes(Place const& at, std::span<std::uint8_t const> operands, std::uint32_t twins);
+    [[nodiscard]] std::vector<int> partial_axes(Place const& at, std::span<std::uint8_t const> operands) const;
     /// Nothing if the class has a schedule, else why not.
     [[nodiscard]] std::optional<Reject> why_infeasible(Begin const& begin, int kernel,
                                                        std::span<program::SymbolicShape const> operands,

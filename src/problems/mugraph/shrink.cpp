@@ -38,7 +38,7 @@ private:
         std::int64_t parts = 1;
         for (int a = 0; a < 3; ++a)
             if (cut.grid[static_cast<std::size_t>(a)] == d) parts *= axis_size(begin, kernel, a, size);
-        if (cut.loop == d) parts *= sizes_[static_cast<std::size_t>(target_.loop_symbol(kernel))];
+        if (cut.loop == d) parts *= target_.loop_word(begin, kernel).value(sizes_);
         for (int s = 0; s < target_.dims; ++s)
             if (size.exponent(s) > 0) {
                 auto& needed = needed_[static_cast<std::size_t>(s)];

@@ -13,6 +13,7 @@ namespace espalier::problems::mugraph {
 namespace {
 
 constexpr int most_views = 4;
+constexpr int combining_block_ops = 12, combining_spare_ops = 3; ///< maxima, and what rescales sums and products
 constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
@@ -121,7 +122,8 @@ void add_own_sums_to(std::vector<SearchOp>& ops, OpCode code, Traits const& trai
 
 std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto ops = kernel_ops(traits);
-    std::erase_if(ops, [](SearchOp const& op) { return !op.row().at[static_cast<std::size_t>(program::Level::block)]; });
+    std::erase_if(ops,
+                  [](SearchOp const& op) { return !op.row().at[static_cast<std::size_t>(program::Level::block)]; });
     append(ops, rows(Access::normalise, Offer::always));
     append(ops, rows(Access::accumulate, Offer::always));
     if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, Access::accumulate, source);
@@ -195,6 +197,8 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
+    space.has_partial_maxima =
+        space.graph_kernels > 1 && traits.has_exp && traits.ops.contains(OpCode::max) && !config.space.unsafe_softmax;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.has_single_blocks = true;
     if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
@@ -299,12 +303,36 @@ std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, T
         out.push_back({1, 1, ops});
         if (ops == few_block_ops) out.push_back({1, 2, ops});
     }
-    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) out.push_back({1, kernels, space.max_block_ops});
+    auto const add = [&](Limits const& limits) {
+        if (!std::ranges::count(out, limits)) out.push_back(limits);
+    };
+    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) add({1, kernels, space.max_block_ops});
+    if (space.has_partial_maxima)
+        out.push_back({.graph_kernels = 2,
+                       .kernel_ops = 2,
+                       .block_ops = combining_block_ops,
+                       .combines = true,
+                       .spare_ops = combining_spare_ops});
     if (space.graph_kernels > 1) out.push_back(space.widest());
     return out;
 }
 
+/// `one kernel`, `2 kernels`.
+std::string counted(int n, std::string_view what) {
+    return n == 1 ? fmt::format("one {}", what) : fmt::format("{} {}s", n, what);
+}
+
 } // namespace
+
+std::string words_of(Limits const& limits) {
+    auto const library = limits.kernel_ops - limits.graph_kernels;
+    auto out = library > 0 ? fmt::format("{} beside {}", counted(limits.graph_kernels, "graph-defined kernel"),
+                                         counted(library, "library kernel"))
+                           : counted(limits.graph_kernels, "kernel");
+    out += fmt::format(", {}{}", counted(limits.block_ops, "block op"), limits.graph_kernels > 1 ? " each" : "");
+    if (limits.combines) out += ", the second of which combines parts of rows";
+    return out;
+}
 
 Space make_space(MugraphConfig const& config) {
     auto const traits = traits_of(config.program);

@@ -67,8 +67,9 @@ struct KernelState {
     KernelContext* context = nullptr;
     Limits limits;
     Tensors tensors;
-    int ops = 0;   ///< without views
+    int ops = 0; ///< without views
     int views = 0;
+    int total_ops = 0;          ///< with those in graph-defined kernels instead of these
     std::uint64_t last_key = 0; ///< what is appended comes after it
     expr::Pattern splits;
     std::uint32_t pattern = 0;

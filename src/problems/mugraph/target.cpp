@@ -54,7 +54,8 @@ Word Target::axis_word(Begin const& begin, int kernel, int axis) const {
 }
 
 Word Target::loop_word(Begin const& begin, int kernel) const {
-    return begin.has_loop() ? Word::symbol(loop_symbol(kernel)) : Word{};
+    if (!begin.has_loop()) return {};
+    return Word::symbol(begin.loop_as > 0 ? begin.loop_as - 1 : loop_symbol(kernel));
 }
 
 program::SymbolicShape Target::tile(program::SymbolicShape const& whole, Begin const& begin, int kernel,

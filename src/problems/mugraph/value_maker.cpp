@@ -255,6 +255,7 @@ Value ValueMaker::tile_of(Value const& whole, Block const& block, int i) const {
     value.shape = setup_->target.tile(whole.shape, block.begin, block.kernel, i);
     value.expr = whole.expr;
     value.side = side_of_tile(block.begin, i);
+    value.is_maximum = whole.is_maximum;
     value.is_uncertain = whole.is_uncertain;
     value.tiles = cut_tiles(whole.tiles, block.begin.cuts[static_cast<std::size_t>(i)], block.grid, block.loop);
     value.content = base::hash_combine(whole.content, static_cast<std::uint64_t>(i));
@@ -268,6 +269,7 @@ Value ValueMaker::joined(Value const& tile, Block const& block, Joins const& joi
     Value value;
     value.shape = setup_->target.joined(tile.shape, block.begin, block.kernel, joins);
     value.expr = tile.expr;
+    value.is_maximum = tile.is_maximum;
     value.content = base::hash_combine(tile.content, key);
     auto const is_stepped = tile.side != LoopSide::after_loop;
     value.tiles = join_tiles(is_stepped ? first_tiles(tile.tiles, block.loop) : tile.tiles, joins, block.grid);

@@ -103,6 +103,8 @@ public:
     [[nodiscard]] virtual base::Json summary() const { return nullptr; }
     /// Empty: nodes and prune reasons say it all.
     [[nodiscard]] virtual search::Funnel funnel() const { return {}; }
+    /// Which stages are complete, in words; empty: there is nothing to say.
+    [[nodiscard]] virtual std::string stages() const { return {}; }
     /// What to do if nothing was found, and the like: a sentence below the funnel.
     [[nodiscard]] virtual std::string advice() const { return {}; }
 

@@ -3,6 +3,7 @@
 #include "espalier/base/json.hpp"
 #include "espalier/problems/kind/stored_results.hpp"
 #include "espalier/problems/mugraph/mugraph_config.hpp"
+#include "espalier/problems/mugraph/space.hpp"
 
 #include <cstdint>
 #include <span>
@@ -31,6 +32,9 @@ using Records = std::vector<search::ResultRecord>;
 /// states -> rejected by reason -> candidates -> verified -> proved.
 [[nodiscard]] search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts,
                                     Records const& records);
+/// `3 of 12 complete; then: one kernel, 4 block ops`.
+[[nodiscard]] std::string stages_told(Space const& space, search::ProblemInfo const& info, search::Counts const& counts,
+                                      std::string_view status);
 /// What ate most, or that the search has not come to its end. `status` is `complete`, `running`, or why it ended.
 [[nodiscard]] std::string nothing_found(search::ProblemInfo const& info, search::Counts const& counts,
                                         std::string_view status);

@@ -5,6 +5,7 @@
 #include "espalier/program/source.hpp"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,10 @@ struct Limits {
     int graph_kernels = 1;
     int kernel_ops = 1;
     int block_ops = 1;
+    /// Two kernels, the second of which loops over what the blocks of the first made of their parts of a row, and rescales
+    /// it; with so many ops more than every program needs.
+    bool combines = false;
+    int spare_ops = 0;
     bool operator==(Limits const&) const = default;
 };
 
@@ -86,9 +91,14 @@ struct Space {
     bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
     bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false;     ///< of a form and class only
+    bool has_partial_maxima = false;      ///< kernels may put out maxima of their part, for a later one to rescale by
+    bool has_bounds = true;               ///< what needs more ops than are left is cut
     bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
+    [[nodiscard]] bool puts_out_maxima(Limits const& limits) const {
+        return has_partial_maxima && (limits.combines || stages.size() == 1);
+    }
     [[nodiscard]] Limits widest() const { return {graph_kernels, max_kernel_ops, max_block_ops}; }
     [[nodiscard]] int block_op_limit(Limits const& limits, int inputs) const {
         return counts_inputs ? limits.block_ops - inputs : limits.block_ops;
@@ -97,6 +107,8 @@ struct Space {
         return counts_inputs ? limits.kernel_ops - inputs : limits.kernel_ops;
     }
 };
+/// `one kernel, 3 block ops`.
+[[nodiscard]] std::string words_of(Limits const& limits);
 /// The preset with what the experiment changes of it, for the program at hand.
 [[nodiscard]] Space make_space(MugraphConfig const& config);
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "setup.hpp"
+#include "states.hpp"
+#include "supplies.hpp"
+
+#include "espalier/expr/contents.hpp"
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace espalier::problems::mugraph {
+
+/// How many ops every way to the program that is searched for still takes.
+///
+/// A lower bound: what no tensor has yet must be brought in by an op that can, what was never multiplied must be
+/// multiplied, what nothing reads must be read. Exact under the axioms, whatever the schedule: no program of the space
+/// is lost. One per thread.
+class Needs {
+public:
+    /// The filter outlives it.
+    Needs(Setup const& setup, expr::Expressions& expressions, std::span<program::ExprId const> targets);
+
+    /// A program on the way.
+    struct Place {
+        std::vector<program::ExprId> tensors; ///< all that may be read
+        int unread = 0;                       ///< tensors that nothing reads
+        bool is_in_loop = false;              ///< one of these must still be accumulated
+    };
+    /// At kernel level, or inside a block.
+    [[nodiscard]] Place place_of(KernelState const& kernel) const;
+    [[nodiscard]] Place place_of(KernelState const& kernel, BlockState const& block) const;
+    [[nodiscard]] int ops_needed(Place const& place);
+
+    /// Ops of all kinds that a place has left.
+    [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left);
+    [[nodiscard]] int ops_left(KernelState const& kernel, BlockState const& block);
+
+    [[nodiscard]] bool is_on() const { return is_on_; }
+    /// Of the whole program, from its inputs.
+    [[nodiscard]] int ops_of_program();
+
+private:
+    /// What is missing.
+    struct Lack {
+        expr::Bits ingredients = 0;
+        int products = 0;
+        int unread = 0;
+        bool is_in_loop = false;
+        [[nodiscard]] bool is_nothing() const {
+            return ingredients == 0 && products <= 0 && unread <= 0 && !is_in_loop;
+        }
+    };
+    [[nodiscard]] int products_needed(Place const& place);
+    [[nodiscard]] int factors_apart(expr::Product const& product, Place const& place);
+    [[nodiscard]] int ops_for(Lack const& lack);
+    [[nodiscard]] int ops_after(Supply const& supply, Lack const& lack);
+    void add_supplies(std::vector<SearchOp> const& ops);
+
+    Setup const* setup_;
+    expr::Contents contents_;
+    std::vector<Supply> supplies_;
+    std::vector<program::ExprId> inputs_; ///< of the program
+    std::unordered_map<std::uint64_t, int> known_; ///< by what is missing
+    int ops_of_program_ = -1;
+    bool is_on_ = false;
+};
+
+} // namespace espalier::problems::mugraph

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "espalier/expr/contents.hpp"
+#include "espalier/problems/mugraph/space.hpp"
+
+#include <vector>
+
+namespace espalier::problems::mugraph {
+
+/// What an op brings into the expressions that it makes, whatever its operands are.
+struct Supply {
+    expr::Bits ingredients = 0;              ///< without calls
+    std::vector<program::OpCode> functions;  ///< one call of each
+    bool has_sums = false;                   ///< adds terms
+    int products = 0;                        ///< multiplications, one after the other
+    int uses_up = 0;                         ///< tensors more than it makes
+    bool is_accumulator = false;
+    bool operator==(Supply const&) const = default;
+};
+
+/// `wanted` gives the ingredients their bits.
+[[nodiscard]] Supply supply_of(SearchOp const& op, std::span<expr::Ingredient const> wanted);
+
+} // namespace espalier::problems::mugraph
