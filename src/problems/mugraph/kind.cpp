@@ -1,5 +1,6 @@
 #include "espalier/problems/mugraph/kind.hpp"
 
+#include "code.hpp"
 #include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
 #include "remedy.hpp"
@@ -81,6 +82,9 @@ public:
         auto const record = ranked()[id - 1];
         return format == "explain" ? explained(own(), record) : program_in(record, format);
     }
+    [[nodiscard]] std::vector<File> files(std::size_t id, std::string const& target) const override {
+        return program_files(own(), ranked().at(id - 1), id, target);
+    }
     void check_keys() const override { mugraph::check_keys(run().results); }
     void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const override {
         std::size_t id = 0;
@@ -110,6 +114,7 @@ public:
         return std::make_unique<Stored>(std::move(run));
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
+    [[nodiscard]] Offers offers() const override { return {.targets = code_targets()}; }
 };
 
 } // namespace
