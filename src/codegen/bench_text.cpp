@@ -278,7 +278,15 @@ static void print_for_people(Check const* check, Times const* times, int threads
            times[1].high, times[1].median / times[0].median);
 }
 
+/// Threads that wander among cores, or wait for one another on the same one, measure nothing.
+static void bind_threads(char** argv) {
+    if (getenv("OMP_PROC_BIND") != nullptr) return;
+    setenv("OMP_PROC_BIND", "true", 1);
+    execv("/proc/self/exe", argv); // if that fails, they are not bound
+}
+
 int main(int argc, char** argv) {
+    bind_threads(argv);
     int threads = (int)thread_count(), is_json = 0, is_check_only = 0;
     double seconds = 2;
     for (int i = 1; i < argc; ++i) {
@@ -333,7 +341,7 @@ int main(int argc, char** argv) {
 std::string bench_source(Plan const& input, std::string const& name) {
     return std::string("// Checks a program against float64, and then measures it: see ./build\n"
                        "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
-                       "#include <sys/mman.h>\n#include <time.h>\n\n") +
+                       "#include <sys/mman.h>\n#include <time.h>\n#include <unistd.h>\n\n") +
            facts(input, name) + std::string(memory_text) + "\n" + std::string(conversions_text()) +
            reference_source(input) + std::string(harness_text);
 }
