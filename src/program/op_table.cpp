@@ -50,6 +50,7 @@ struct Scalars {
     ExpressionRule expression = nullptr;
     RealRule real = nullptr;
     SignRule sign = nullptr;
+    std::string_view c = {};
 };
 constexpr OpInfo pointwise(OpCode code, Scalars const& scalars) {
     auto out = row<rules::Pointwise>(code, {.scalar = scalars.scalar}, scalars.expression, rules::pointwise_meaning);
@@ -57,6 +58,7 @@ constexpr OpInfo pointwise(OpCode code, Scalars const& scalars) {
     out.at = everywhere;
     out.real = scalars.real;
     out.sign = scalars.sign;
+    out.c = scalars.c;
     out.needs = scalars.inputs == 1 ? "a tensor" : "two tensors of equal sizes, or of size 1 where they differ";
     return out;
 }
@@ -157,6 +159,10 @@ constexpr OpInfo commutative(OpInfo row) {
     row.is_commutative = true;
     return row;
 }
+constexpr OpInfo on_integers(OpInfo row) {
+    row.keeps_integers = true;
+    return row;
+}
 constexpr OpInfo with_attributes(OpInfo row, std::span<AttributeName const> attributes) {
     row.attributes = attributes;
     return row;
@@ -208,41 +214,69 @@ constexpr auto first_rows() {
         contraction(matmul, 1, matmul_expr),
         offered(Offer::in_full_blocks, contraction(concat_matmul, 2, concat_matmul_expr)),
         offered(Offer::if_used, transposed_contraction(matmul_nt, matmul_expr)),
-        function<C::exp>({.scalar = Scalar::exp, .real = real_exp}),
-        offered_with(C::max, pointwise(exp_sub, {2, Scalar::exp_sub, exp_sub_expr, real_exp_sub})),
-        pointwise(square, {.scalar = Scalar::square, .expression = square_expr, .real = real_square}),
-        function<C::sqrt>({.scalar = Scalar::sqrt, .real = real_sqrt}),
-        function<silu>({.real = real_smooth<silu_of, 110>, .sign = sign_of_first}),
-        function<gelu>({.real = real_gelu, .sign = sign_of_first}),
-        function<relu>({.real = real_relu, .sign = sign_of_relu}),
-        with_attributes(function<clamp>({.real = real_clamp, .sign = sign_of_clamp}), low_and_high),
-        offered(Offer::if_used, function<C::tanh>({.real = real_smooth<tanh_of, 100>, .sign = sign_of_first})),
-        offered(Offer::if_used, function<sigmoid>({.real = real_smooth<sigmoid_of, 25>, .sign = sign_of_positive})),
-        offered(Offer::if_used, on(Domain::positive_first, function<C::log>({.real = real_log, .sign = sign_of_any}))),
-        offered(Offer::if_used, function<C::abs>({.real = real_abs, .sign = sign_of_relu})),
+        function<C::exp>({.scalar = Scalar::exp, .real = real_exp, .c = "EXP(x0)"}),
+        offered_with(C::max, pointwise(exp_sub, {.inputs = 2,
+                                                 .scalar = Scalar::exp_sub,
+                                                 .expression = exp_sub_expr,
+                                                 .real = real_exp_sub,
+                                                 .c = "EXP(x0 - x1)"})),
+        on_integers(pointwise(
+            square, {.scalar = Scalar::square, .expression = square_expr, .real = real_square, .c = "x0 * x0"})),
+        function<C::sqrt>({.scalar = Scalar::sqrt, .real = real_sqrt, .c = "SQRT(x0)"}),
+        function<silu>({.real = real_smooth<silu_of, 110>, .sign = sign_of_first, .c = "x0 / (1.0f + EXP(-x0))"}),
+        function<gelu>(
+            {.real = real_gelu, .sign = sign_of_first, .c = "0.5f * x0 * ERFC(-x0 * NUMBER(0.70710678118654752))"}),
+        on_integers(function<relu>({.real = real_relu, .sign = sign_of_relu, .c = "x0 < 0.0f ? 0.0f : x0"})),
+        with_attributes(function<clamp>({.real = real_clamp,
+                                         .sign = sign_of_clamp,
+                                         .c = "x0 < {low=-INF} ? {low=-INF} : x0 > {high=INF} ? {high=INF} : x0"}),
+                        low_and_high),
+        offered(Offer::if_used,
+                function<C::tanh>({.real = real_smooth<tanh_of, 100>, .sign = sign_of_first, .c = "TANH(x0)"})),
+        offered(Offer::if_used,
+                function<sigmoid>(
+                    {.real = real_smooth<sigmoid_of, 25>, .sign = sign_of_positive, .c = "1.0f / (1.0f + EXP(-x0))"})),
+        offered(Offer::if_used,
+                on(Domain::positive_first, function<C::log>({.real = real_log, .sign = sign_of_any, .c = "LOG(x0)"}))),
+        offered(Offer::if_used,
+                on_integers(function<C::abs>({.real = real_abs, .sign = sign_of_relu, .c = "x0 < 0.0f ? -x0 : x0"}))),
         offered(Offer::if_used, costing(4, pointwise(reciprocal, {.scalar = Scalar::inverse,
                                                                   .expression = reciprocal_expr,
-                                                                  .real = real_reciprocal}))),
-        with_attributes(pointwise(scale, {.scalar = Scalar::scale, .expression = scale_expr, .real = real_scale}),
+                                                                  .real = real_reciprocal,
+                                                                  .c = "1.0f / x0"}))),
+        with_attributes(pointwise(scale, {.scalar = Scalar::scale,
+                                          .expression = scale_expr,
+                                          .real = real_scale,
+                                          .c = "x0 * {by=1.0f} / {over=1.0f}"}),
                         by_and_over),
-        with_attributes(pointwise(shift, {.scalar = Scalar::shift, .expression = shift_expr, .real = real_shift}),
-                        by_only),
+        with_attributes(
+            pointwise(shift,
+                      {.scalar = Scalar::shift, .expression = shift_expr, .real = real_shift, .c = "x0 + {by=0.0f}"}),
+            by_only),
     };
+}
+/// Of two operands.
+constexpr Scalars two(Scalar scalar, ExpressionRule expression, RealRule real, std::string_view c) {
+    return {.inputs = 2, .scalar = scalar, .expression = expression, .real = real, .c = c};
 }
 constexpr auto later_rows() {
     using namespace rules;
     using enum OpCode;
     using C = OpCode;
     return std::array{
-        commutative(pointwise(add, {2, Scalar::add, add_expr, real_add})),
-        offered(Offer::if_used_in_full_blocks, pointwise(sub, {2, Scalar::sub, sub_expr, real_sub})),
-        commutative(pointwise(mul, {2, Scalar::mul, mul_expr, real_mul})),
-        costing(4, pointwise(C::div, {2, Scalar::div, div_expr, real_div})),
-        on(Domain::positive_first, function<C::pow>({.inputs = 2, .real = real_pow, .sign = sign_of_first})),
+        on_integers(commutative(pointwise(add, two(Scalar::add, add_expr, real_add, "x0 + x1")))),
+        on_integers(
+            offered(Offer::if_used_in_full_blocks, pointwise(sub, two(Scalar::sub, sub_expr, real_sub, "x0 - x1")))),
+        on_integers(commutative(pointwise(mul, two(Scalar::mul, mul_expr, real_mul, "x0 * x1")))),
+        costing(4, pointwise(C::div, two(Scalar::div, div_expr, real_div, "x0 / x1"))),
+        on(Domain::positive_first,
+           function<C::pow>({.inputs = 2, .real = real_pow, .sign = sign_of_first, .c = "POW(x0, x1)"})),
         offered(Offer::if_used,
-                commutative(pointwise(maximum, {2, Scalar::larger, commutative_call_expr<maximum>, real_maximum}))),
+                on_integers(commutative(pointwise(
+                    maximum, two(Scalar::larger, commutative_call_expr<maximum>, real_maximum, "x0 < x1 ? x1 : x0"))))),
         offered(Offer::if_used,
-                commutative(pointwise(minimum, {2, Scalar::smaller, commutative_call_expr<minimum>, real_minimum}))),
+                on_integers(commutative(pointwise(minimum, two(Scalar::smaller, commutative_call_expr<minimum>,
+                                                               real_minimum, "x1 < x0 ? x1 : x0"))))),
         reduction<ToOne>(sum, Access::reduction, plain_sum, sum_expr),
         reduction<ToSize>(sum_to, Access::reduction, sum_to_size, sum_to_expr),
         offered(Offer::if_used, reduction<ToOne>(C::max, Access::reduction, largest, extremum_expr<C::max>)),
@@ -292,12 +326,12 @@ constexpr bool has_rules(OpInfo const& row) {
            row.inputs <= max_inputs;
 }
 constexpr bool has_scalar_rules(OpInfo const& row) {
-    return !is_pointwise(row) || (row.real && (row.field.scalar != Scalar::function || row.sign));
+    return !is_pointwise(row) || (row.real && !row.c.empty() && (row.field.scalar != Scalar::function || row.sign));
 }
 static_assert(std::ranges::all_of(table, has_rules),
               "a row without a shape, an expression, a meaning, words or operands");
 static_assert(std::ranges::all_of(table, has_scalar_rules),
-              "a pointwise row without its value, or a function without its sign");
+              "a pointwise row without its value or its code, or a function without its sign");
 #endif
 
 } // namespace

@@ -13,7 +13,7 @@ HEADER, TABLE = "include/espalier/program/op_code.hpp", "src/program/op_table.cp
 ENUMERATOR = (HEADER, "    clamp,\n", "    clamp,\n    softsign,\n")
 NAME = (HEADER, '    {OpCode::clamp, "clamp"},\n', '    {OpCode::clamp, "clamp"},\n    {OpCode::softsign, "softsign"},\n')
 WRONG_PLACE = (HEADER, '    {OpCode::add, "add"},\n', '    {OpCode::add, "add"},\n    {OpCode::softsign, "softsign"},\n')
-ROW = "function<softsign>({.real = real_smooth<[](double x) { return x / (1 + std::abs(x)); }, 100>, .sign = sign_of_first}),\n"
+ROW = "function<softsign>({.real = real_smooth<[](double x) { return x / (1 + std::abs(x)); }, 100>, .sign = sign_of_first, .c = \"x0\"}),\n"
 
 
 def row(text):

@@ -97,6 +97,9 @@ enum class Offer : std::uint8_t {
 };
 
 /// One operator. ONE table; a new operator is one row and what the row names.
+///
+/// `c` is over `x0` and `x1`, in any kind of numbers that has operators and comparisons, the functions EXP, SQRT, LOG,
+/// TANH, ERFC and POW, constants NUMBER(0.1), and INF. `{by=1}` is the attribute `by`, or 1 without it.
 struct OpInfo {
     OpCode code = OpCode::graph;
     std::string_view name;
@@ -109,9 +112,11 @@ struct OpInfo {
     ShapeRule<Word> symbolic_shape = nullptr;
     ExpressionRule expression = nullptr;
     MeaningRule meaning = nullptr;
-    double flops = 1;        ///< pointwise, unless it is a function: of one value
-    RealRule real = nullptr; ///< pointwise
-    SignRule sign = nullptr; ///< of a function
+    std::string_view c;          ///< pointwise: the value as an expression of C, see below
+    bool keeps_integers = false; ///< pointwise: of integers it makes integers, with no rounding while they are small
+    double flops = 1;            ///< pointwise, unless it is a function: of one value
+    RealRule real = nullptr;     ///< pointwise
+    SignRule sign = nullptr;     ///< of a function
     Domain domain = Domain::everywhere;
     Offer offer = Offer::always;
     OpCode companion = OpCode::graph;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "espalier/program/graph.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::codegen {
+
+struct TextFile {
+    std::string name;
+    std::string text;
+    bool is_command = false;
+};
+
+/// What is made into files.
+struct Package {
+    program::Graph program; ///< verified
+    program::Graph input;   ///< that was searched: what the program is checked against and compared with
+    std::string name;       ///< of the function; an identifier of C
+    std::string about;      ///< a line: which program it is
+};
+
+/// A folder that stands alone: `sh build` compiles it with the system's compiler, `./bench` checks and measures it.
+[[nodiscard]] std::vector<TextFile> cpu_package(Package const& package);
+
+/// `rmsnorm_linear` of whatever a program is called.
+[[nodiscard]] std::string identifier(std::string_view text);
+
+} // namespace espalier::codegen

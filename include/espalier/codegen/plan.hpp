@@ -1,0 +1,116 @@
+#pragma once
+
+#include "espalier/program/graph.hpp"
+#include "espalier/program/meaning.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Between a program and its text: what is stored where, and which loops run in which order. Plain values; a target
+/// prints them.
+namespace espalier::codegen {
+
+/// Where a buffer is.
+enum class Place : std::uint8_t {
+    input,
+    output,
+    between, ///< made by one kernel, read by others: in the workspace
+    tile,    ///< of a block: in the part of the workspace that is a thread's own
+};
+
+struct Buffer {
+    std::string name;
+    Place place = Place::tile;
+    program::DType dtype = program::DType::f32; ///< as it is stored; tiles are in the dtype of the arithmetic
+    program::Shape shape;
+    int argument = 0;        ///< input, output: which
+    std::int64_t offset = 0; ///< between: bytes from the start of the workspace; tile: elements from that of the tiles
+    int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
+    int last_step = 0;       ///< ... and the last one that needs it
+};
+
+/// A rectangle of a buffer: element [i..] is at origin . (block x, y, z, step of the loop) + strides . i.
+struct View {
+    std::size_t buffer = 0;
+    program::Shape shape;
+    program::Shape strides;
+    std::array<std::int64_t, 4> origin{};
+};
+
+/// A scalar expression in postfix order, as in meaning.hpp, with the attributes of the ops put in.
+struct Term {
+    enum class Kind : std::uint8_t { read, reduced, count, number, apply };
+    Kind kind = Kind::read;
+    std::size_t read = 0;
+    double number = 0;
+    std::string c = {};       ///< apply: over x0 and x1
+    std::size_t a = 0, b = 0; ///< apply: earlier terms
+};
+using Formula = std::vector<Term>;
+
+/// One value that a step asks for: element `index` of a view.
+struct Source {
+    View view;
+    program::Dims<program::Position> index;
+    program::Outside outside = program::Outside::never;
+};
+
+/// What becomes of the value that is there.
+enum class Update : std::uint8_t {
+    set,
+    reduce,  ///< set at the first step of the loop, then put together by the reducer
+    rescale, ///< the same as a sum, after what is there was multiplied by `factor`
+};
+
+/// A loop nest: target[kept..] = epilogue(reducer over reduced.. of body), or an update with that.
+struct Step {
+    std::string what; ///< for the reader of the text
+    program::Shape kept;
+    std::vector<std::int64_t> reduced = {};
+    program::Reducer reducer = program::Reducer::none;
+    std::vector<Source> reads = {};
+    Formula body = {};
+    Formula epilogue = {}; ///< empty: what was reduced, as it is
+    View target;           ///< of the kept loops, in their order
+    Update update = Update::set;
+    std::vector<Source> factor = {}; ///< rescale: one
+    bool is_not_in_first = false;    ///< left out at the first step of the loop
+    bool is_contraction = false;     ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+
+    [[nodiscard]] std::int64_t loop_size(std::size_t loop) const {
+        auto const rank = static_cast<std::size_t>(kept.rank());
+        return loop < rank ? kept[static_cast<int>(loop)] : reduced[loop - rank];
+    }
+    [[nodiscard]] std::int64_t count() const;
+};
+
+/// One launch: for every block of the grid, `in_loop` for every step, then `after`. A library kernel that is not made
+/// of blocks has one step, whose outer loops are shared among the threads.
+struct Kernel {
+    std::string what;
+    bool is_blocked = false;
+    std::array<std::int64_t, 3> grid{1, 1, 1};
+    std::int64_t loop = 1;
+    std::vector<Step> in_loop = {}, after = {};
+    std::int64_t tile_elements = 0; ///< of a block, with liveness
+};
+
+struct Plan {
+    program::DType dtype = program::DType::f32; ///< of what is in memory
+    program::DType arithmetic = program::DType::f32;
+    std::vector<program::Input> inputs;
+    std::vector<program::Shape> outputs;
+    std::vector<Buffer> buffers; ///< inputs first, then outputs
+    std::vector<Kernel> kernels;
+    std::int64_t between_bytes = 0;
+    bool keeps_integers = true; ///< small integers give integers, exactly
+
+    [[nodiscard]] std::int64_t tile_elements() const;
+};
+
+/// How a program runs on a CPU. Thread graphs are inlined. Throws InputError if the graph is not legal.
+[[nodiscard]] Plan make_plan(program::Graph const& graph);
+
+} // namespace espalier::codegen

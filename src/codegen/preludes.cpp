@@ -1,0 +1,193 @@
+#include "preludes.hpp"
+
+namespace espalier::codegen {
+
+std::string_view cpu_prelude() {
+    return R"c(
+#ifdef DOUBLE
+typedef double real;
+#define INF __builtin_inf()
+#define EXP(x) __builtin_exp(x)
+#define SQRT(x) __builtin_sqrt(x)
+#define LOG(x) __builtin_log(x)
+#define TANH(x) __builtin_tanh(x)
+#define ERFC(x) __builtin_erfc(x)
+#define POW(x, y) __builtin_pow(x, y)
+#else
+typedef float real;
+#define INF __builtin_inff()
+#define EXP(x) exp_f32(x)
+#define SQRT(x) __builtin_sqrtf(x)
+#define LOG(x) __builtin_logf(x)
+#define TANH(x) __builtin_tanhf(x)
+#define ERFC(x) __builtin_erfcf(x)
+#define POW(x, y) __builtin_powf(x, y)
+#endif
+typedef real sum_t;
+#define NUMBER(c) ((real)c)
+#define SUM_ZERO ((real)0)
+#define SUM_ADD(r, v) ((r) + (v))
+#define SUM_TOTAL(r, n) (r)
+#define STEP_ADD(a, b) ((a) + (b))
+#define LARGER(a, b) ((a) < (b) ? (b) : (a))
+#define SMALLER(a, b) ((b) < (a) ? (b) : (a))
+#define KINK(v, a, b) (v)
+#define SIMD _Pragma("omp simd")
+#define SIMD_SUM _Pragma("omp simd reduction(+ : r_)")
+#define SIMD_LARGEST _Pragma("omp simd reduction(max : r_)")
+#define SIMD_SMALLEST _Pragma("omp simd reduction(min : r_)")
+
+typedef unsigned short input_f16, made_f16, input_bf16, made_bf16;
+typedef float input_f32, made_f32;
+typedef double input_f64, made_f64;
+#define LOAD_input_f16(p, i) f16_to_f32(p[i])
+#define LOAD_made_f16(p, i) f16_to_f32(p[i])
+#define LOAD_input_bf16(p, i) bf16_to_f32(p[i])
+#define LOAD_made_bf16(p, i) bf16_to_f32(p[i])
+#define LOAD_input_f32(p, i) (p[i])
+#define LOAD_made_f32(p, i) (p[i])
+#define LOAD_input_f64(p, i) (p[i])
+#define LOAD_made_f64(p, i) (p[i])
+#define STORE_made_f16(p, i, v) (p[i] = f32_to_f16(v))
+#define STORE_made_bf16(p, i, v) (p[i] = f32_to_bf16(v))
+#define STORE_made_f32(p, i, v) (p[i] = v)
+#define STORE_made_f64(p, i, v) (p[i] = v)
+
+)c";
+}
+
+std::string_view conversions_text() {
+    return R"c(
+static inline unsigned bits_of(float x) { return __builtin_bit_cast(unsigned, x); }
+static inline float float_of(unsigned x) { return __builtin_bit_cast(float, x); }
+static inline float f16_to_f32(unsigned short h) {
+    float const magnitude = float_of((h & 0x7fffu) << 13) * 0x1p112f; // of subnormal numbers too
+    unsigned const finite = bits_of(magnitude), infinite = finite | 0x7f800000u;
+    return float_of(((h & 0x7c00u) == 0x7c00u ? infinite : finite) | (h & 0x8000u) << 16);
+}
+static inline unsigned short f32_to_f16(float x) { // to the nearest, ties to even
+    unsigned const sign = bits_of(x) >> 16 & 0x8000u, a = bits_of(x) & 0x7fffffffu;
+    unsigned const normal = (a + 0xc8000fffu + (a >> 13 & 1u)) >> 13;
+    unsigned const subnormal = bits_of(float_of(a) + 0.5f) - 0x3f000000u;
+    unsigned const large = a > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    return (unsigned short)(sign | (a >= 0x47800000u ? large : a < 0x38800000u ? subnormal : normal));
+}
+static inline float bf16_to_f32(unsigned short h) { return float_of((unsigned)h << 16); }
+static inline unsigned short f32_to_bf16(float x) {
+    unsigned const a = bits_of(x), rounded = (a + 0x7fffu + (a >> 16 & 1u)) >> 16;
+    return (unsigned short)(x != x ? 0x7fc0u : rounded);
+}
+)c";
+}
+
+std::string_view functions_text() {
+    return R"c(/// 2^n (1 + ..), right to about a unit in the last place.
+static inline float exp_f32(float x) {
+    float const y = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    float const n = y * 1.44269504f + 12582912.0f - 12582912.0f;
+    float const r = y - n * 0.693359375f + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    int const power = (int)n, half = power >> 1;
+    return p * float_of((unsigned)(half + 127) << 23) * float_of((unsigned)(power - half + 127) << 23);
+}
+)c";
+}
+
+std::string_view reference_prelude() {
+    return R"c(
+/// A value, and how far a program that rounds may be from it.
+struct Real {
+    double value, error;
+    Real() = default;
+    Real(double v, double e = 0) : value(v), error(e) {}
+};
+/// A sum: errors of its terms, and their magnitudes, of which rounding takes a part that grows with the root of their number.
+struct Sum {
+    double value = 0, error = 0, magnitude = 0;
+};
+typedef Real real;
+typedef Sum sum_t;
+#define NUMBER(c) Real(c, ROUNDING * fabs(c))
+#define INF Real(HUGE_VAL)
+#define SUM_ZERO Sum()
+#define SUM_ADD(r, v) summed(r, v)
+#define SUM_TOTAL(r, n) Real(r.value, r.error + 2 * ROUNDING * sqrt((double)(n)) * r.magnitude)
+#define STEP_ADD(a, b) ((a) + (b))
+#define LARGER(a, b) chosen((a).value < (b).value ? b : a, a, b)
+#define SMALLER(a, b) chosen((b).value < (a).value ? b : a, a, b)
+#define KINK(v, a, b) chosen(v, a, b)
+#define EXP(x) exponential(x)
+#define SQRT(x) root(x)
+#define LOG(x) logarithm(x)
+#define TANH(x) smooth(tanh((x).value), (x).error)
+#define ERFC(x) smooth(erfc((x).value), 1.2 * (x).error)
+#define POW(x, y) exponential(logarithm(x) * Real(y))
+#define SIMD
+#define SIMD_SUM
+#define SIMD_LARGEST
+#define SIMD_SMALLEST
+typedef double input_f16, input_bf16, input_f32, input_f64;
+typedef Real made_f16, made_bf16, made_f32, made_f64;
+#define LOAD_input_f16(p, i) Real(p[i])
+#define LOAD_input_bf16(p, i) Real(p[i])
+#define LOAD_input_f32(p, i) Real(p[i])
+#define LOAD_input_f64(p, i) Real(p[i])
+#define LOAD_made_f16(p, i) (p[i])
+#define LOAD_made_bf16(p, i) (p[i])
+#define LOAD_made_f32(p, i) (p[i])
+#define LOAD_made_f64(p, i) (p[i])
+#define STORE_made_f16(p, i, v) (p[i] = stored(v, 0x1p-11, 0x1p-25))
+#define STORE_made_bf16(p, i, v) (p[i] = stored(v, 0x1p-8, 0))
+#define STORE_made_f32(p, i, v) (p[i] = stored(v, 0x1p-24, 0))
+#define STORE_made_f64(p, i, v) (p[i] = stored(v, 0x1p-53, 0))
+
+static inline Real rounded(double v, double e) { return Real(v, e + ROUNDING * fabs(v)); }
+static inline Real smooth(double v, double e) { return Real(v, e + 4 * ROUNDING * (fabs(v) + 1)); }
+static inline Real operator-(Real a) { return Real(-a.value, a.error); }
+static inline Real operator+(Real a, Real b) { return rounded(a.value + b.value, a.error + b.error); }
+static inline Real operator-(Real a, Real b) { return rounded(a.value - b.value, a.error + b.error); }
+static inline Real operator*(Real a, Real b) {
+    return rounded(a.value * b.value, fabs(a.value) * b.error + fabs(b.value) * a.error + a.error * b.error);
+}
+static inline Real operator/(Real a, Real b) {
+    double const v = a.value / b.value, room = fabs(b.value) - b.error;
+    return room > 0 ? rounded(v, (a.error + fabs(v) * b.error) / room) : Real(v, HUGE_VAL);
+}
+static inline bool operator<(Real a, Real b) { return a.value < b.value; }
+static inline bool operator>(Real a, Real b) { return a.value > b.value; }
+static inline Real chosen(Real v, Real a, Real b) {
+    return Real(v.value, fmax(fmax(v.error, a.error), b.error));
+}
+static inline Real exponential(Real x) {
+    double const v = exp(x.value);
+    return Real(v, v * (expm1(x.error) + 4 * ROUNDING));
+}
+static inline Real root(Real x) {
+    double const v = sqrt(x.value);
+    return rounded(v, x.error == 0 ? 0 : v - sqrt(fmax(0, x.value - x.error)));
+}
+static inline Real logarithm(Real x) {
+    double const v = log(x.value), room = x.value - x.error;
+    return room > 0 ? Real(v, x.error / room + 4 * ROUNDING * fabs(v)) : Real(v, HUGE_VAL);
+}
+static int is_large = 0; ///< something is so large that integers may have been rounded
+static inline double noted(double x) {
+    if (!(fabs(x) <= 0.25 * (1ul << (DIGITS < 24 ? DIGITS : 24)))) __atomic_store_n(&is_large, 1, __ATOMIC_RELAXED);
+    return x;
+}
+static inline Sum summed(Sum r, Real v) {
+    return {r.value + v.value, r.error + v.error, r.magnitude + fabs(v.value)};
+}
+static inline Real stored(Real x, double rounding, double least) {
+    return Real(noted(x.value), x.error + rounding * fabs(x.value) + least);
+}
+)c";
+}
+
+} // namespace espalier::codegen

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "espalier/codegen/plan.hpp"
+
+#include <string>
+
+namespace espalier::codegen {
+
+/// A module of Python that calls the shared library on arrays of numpy and tensors of torch, by ctypes.
+[[nodiscard]] std::string wrapper_source(Plan const& plan, std::string const& name);
+
+} // namespace espalier::codegen

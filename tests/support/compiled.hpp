@@ -1,0 +1,93 @@
+#pragma once
+
+#include "espalier/codegen/program_text.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// Programs that were compiled and can be called.
+namespace espalier::compiled {
+
+/// A folder that is gone when the test is.
+class Folder {
+public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "espalier-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        path_ = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    Folder(Folder const&) = delete;
+    Folder& operator=(Folder const&) = delete;
+    [[nodiscard]] std::filesystem::path const& path() const { return path_; }
+
+    void write(std::string const& name, std::string const& text) const { std::ofstream(path_ / name) << text; }
+    /// The exit code of a command, which begins in the folder; what it says goes to the file `log`.
+    [[nodiscard]] int run(std::string const& command) const {
+        auto const status = std::system(("cd " + path_.string() + " && (" + command + ") >log 2>&1").c_str());
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    [[nodiscard]] std::string log() const {
+        std::ifstream in(path_ / "log");
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// A shared library of several programs, of whatever dtype they have. It is never unloaded: threads of OpenMP live on.
+class Library {
+public:
+    explicit Library(std::vector<program::Graph> const& graphs, std::string const& flags = "-std=c++17 -O1 -fopenmp") {
+        std::string text;
+        for (std::size_t i = 0; i < graphs.size(); ++i)
+            text += "namespace p" + std::to_string(i) + " {\n" +
+                    codegen::cpu_source(codegen::make_plan(graphs[i]), "run_" + std::to_string(i)) +
+                    "}\n#undef DOUBLE\n";
+        for (std::size_t i = 0; i < graphs.size(); ++i) graphs_.push_back(graphs[i]);
+        folder_.write("all.cpp", text);
+        if (folder_.run("c++ " + flags + " -shared -fPIC -o all.so all.cpp -lm") != 0)
+            throw std::runtime_error("what was emitted does not compile: " + folder_.log());
+        handle_ = dlopen((folder_.path() / "all.so").c_str(), RTLD_NOW);
+        if (handle_ == nullptr) throw std::runtime_error(dlerror());
+    }
+
+    /// Of f64 programs.
+    [[nodiscard]] std::vector<std::vector<double>> run(std::size_t i,
+                                                       std::vector<std::vector<double>> const& inputs) const {
+        auto const name = "run_" + std::to_string(i);
+        auto const bytes = reinterpret_cast<unsigned long (*)()>(dlsym(handle_, (name + "_workspace_bytes").c_str()))();
+        std::vector<double> workspace(bytes / 8 + 16, std::numeric_limits<double>::quiet_NaN());
+        std::vector<std::vector<double>> outputs;
+        auto const infos = program::infer(graphs_[i]);
+        for (auto const id : graphs_[i].outputs)
+            outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)),
+                                 std::numeric_limits<double>::quiet_NaN());
+        std::vector<void const*> in;
+        std::vector<void*> out;
+        for (auto const& input : inputs) in.push_back(input.data());
+        for (auto& output : outputs) out.push_back(output.data());
+        auto const start = (reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) / 64 * 64;
+        using Program = int(void const* const*, void* const*, void*);
+        if (reinterpret_cast<Program*>(dlsym(handle_, name.c_str()))(in.data(), out.data(),
+                                                                     reinterpret_cast<void*>(start)) != 0)
+            throw std::runtime_error("the program refused to run");
+        return outputs;
+    }
+
+private:
+    Folder folder_;
+    std::vector<program::Graph> graphs_;
+    void* handle_ = nullptr; // of the process
+};
+
+} // namespace espalier::compiled
