@@ -291,10 +291,12 @@ constexpr auto later_rows() {
         offered(Offer::if_used, concatenation(concat, 2)),
         offered(Offer::if_used, concatenation(concat3, 3)),
         offered(Offer::if_used, concatenation(concat4, 4)),
-        offered(Offer::never,
-                with_attributes(
-                    costing(0, pointwise(cast, {.scalar = Scalar::shift, .expression = same_expr, .real = real_cast})),
-                    dtype_only)),
+        offered(
+            Offer::never,
+            with_attributes(
+                costing(0, pointwise(cast,
+                                     {.scalar = Scalar::shift, .expression = same_expr, .real = real_cast, .c = "x0"})),
+                dtype_only)),
         reduction<Same>(accumulate, Access::accumulate, loop_only, accumulate_expr),
         reduction<ToOne>(accumulate_sum, Access::accumulate, plain_sum, accumulate_sum_expr),
         reduction<ToSize>(accumulate_sum_to, Access::accumulate, sum_to_size, accumulate_sum_to_expr),
@@ -365,8 +367,10 @@ std::optional<Shape> reshaped(Attributes const& attributes, std::int64_t element
     std::int64_t known = 1, open = -1;
     for (auto const value : given->values) {
         auto const size = static_cast<std::int64_t>(value);
-        if (size == -1 && open < 0) open = out.rank();
-        else if (size < 1 || __builtin_mul_overflow(known, size, &known)) return std::nullopt;
+        if (size == -1 && open < 0)
+            open = out.rank();
+        else if (size < 1 || __builtin_mul_overflow(known, size, &known))
+            return std::nullopt;
         out.push(size);
     }
     if (open < 0) return known == elements ? std::optional(out) : std::nullopt;
