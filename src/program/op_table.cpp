@@ -119,7 +119,7 @@ constexpr OpInfo slicing(OpCode code) {
     return only_in_kernel_graphs(out);
 }
 constexpr OpInfo concatenation(OpCode code, int operands) {
-    auto out = row<rules::Joined>(code, {.access = Access::rearrange, .move = Move::concat}, rules::concat_expr,
+    auto out = row<rules::Joined>(code, {.access = Access::rearrange, .move = Move::concat}, rules::same_expr,
                                   rules::concat_meaning);
     out.inputs = operands;
     out.attributes = axis_only;

@@ -124,7 +124,8 @@ private:
                                                    Op const& like) const {
         auto const wanted = from_back(like.attributes, rank_of_operand(like));
         for (std::size_t i = 0; i < ops.size(); ++i) {
-            auto const has_them = ops[i].attributes == wanted || (ops[i].row().attributes.empty());
+            auto const has_them = ops[i].attributes == wanted || ops[i].attributes == like.attributes ||
+                                  ops[i].row().attributes.empty();
             if (ops[i].code() == code && has_them) return static_cast<std::uint8_t>(i);
         }
         return std::nullopt;
@@ -142,7 +143,15 @@ private:
         return out;
     }
 
+    /// What changes no value is what it is made of.
+    [[nodiscard]] bool is_identity(int k) const {
+        return program::info(op(k).code).offer == program::Offer::never;
+    }
     bool add_library(Draft& draft, int k) {
+        if (is_identity(k)) {
+            draft.at[static_cast<std::size_t>(made_by(k).value)] = places(op(k).inputs, draft.at)[0];
+            return true;
+        }
         auto const place = find(setup_.space.kernel_ops, op(k).code, op(k));
         if (!place || draft.node.count == max_steps || draft.tensors == max_tensors) return false;
         auto const is_view = program::is_view(program::info(op(k).code));
@@ -162,13 +171,22 @@ private:
         return out;
     }
 
+    /// The first op from `first` on that no block has.
+    [[nodiscard]] int block_end(int first) const {
+        auto const is_in_blocks = [&](int k) {
+            return program::info(op(k).code).at[static_cast<std::size_t>(program::Level::block)];
+        };
+        int end = first;
+        while (end < op_count() && is_in_blocks(end)) ++end;
+        return end;
+    }
     /// The kernel of the ops from `first` on that saves most, and where it ends: as far as it goes, or before a
     /// contraction.
     std::optional<std::pair<Draft, int>> best_kernel(Draft const& draft, int first) {
         std::optional<std::pair<Draft, int>> best;
         if (draft.node.begins >= most_kernels()) return best;
         auto least = draft.us + rest_us(first);
-        for (int end = op_count(); end >= first + 2; --end) {
+        for (int end = block_end(first); end >= first + 2; --end) {
             if (best && !is_contraction(end)) continue;
             notes_->stop().check();
             auto const found = kernel_of(draft, first, end);
@@ -241,6 +259,10 @@ private:
     bool add_op(Inside& in, int k) {
         auto const& one = op(k);
         auto const operands = places(one.inputs, in.at);
+        if (is_identity(k)) {
+            in.at[static_cast<std::size_t>(made_by(k).value)] = operands[0];
+            return true;
+        }
         auto const& rule = program::info(one.code).field;
         auto code = one.code;
         auto const summed = accumulating(code);

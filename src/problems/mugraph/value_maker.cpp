@@ -161,7 +161,7 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     if (has_invariant && *side == LoopSide::after_loop && !program::is_accumulator(row) && !value.has_product)
         return Reject::loop_side; // an epilogue is that of a product; others are cheaper without a loop
     if (filter_->is_on())
-        value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
+        value.expr = row.expression(filter_->builder(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;
 }
 
