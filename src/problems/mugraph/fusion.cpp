@@ -184,7 +184,7 @@ private:
     /// contraction.
     std::optional<std::pair<Draft, int>> best_kernel(Draft const& draft, int first) {
         std::optional<std::pair<Draft, int>> best;
-        if (draft.node.begins >= most_kernels()) return best;
+        if (draft.node.begins >= most_kernels() || is_identity(first)) return best;
         auto least = draft.us + rest_us(first);
         for (int end = block_end(first); end >= first + 2; --end) {
             if (best && !is_contraction(end)) continue;
@@ -304,8 +304,13 @@ private:
         auto const joins = joins_for(state, made);
         if (!joins || std::popcount(stored) > max_stored) return std::nullopt;
         in.draft.node.push(finish_step(*joins, stored));
-        for (auto const id : made)
-            if (id.value >= 0) in.draft.at[static_cast<std::size_t>(id.value)] = in.draft.tensors++;
+        std::vector<int> number(made.size(), -1);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].value >= 0) number[i] = in.draft.tensors++;
+        for (int k = first; k < end; ++k) {
+            auto const id = static_cast<std::size_t>(made_by(k).value);
+            if (is_needed_from(made_by(k), end)) in.draft.at[id] = number[static_cast<std::size_t>(in.at[id])];
+        }
         if (in.draft.tensors > max_tensors) return std::nullopt;
         return priced(std::move(in.draft));
     }
