@@ -124,8 +124,8 @@ private:
                                                    Op const& like) const {
         auto const wanted = from_back(like.attributes, rank_of_operand(like));
         for (std::size_t i = 0; i < ops.size(); ++i) {
-            auto const has_them = ops[i].attributes == wanted || ops[i].attributes == like.attributes ||
-                                  ops[i].row().attributes.empty();
+            auto const has_them =
+                ops[i].attributes == wanted || ops[i].attributes == like.attributes || ops[i].row().attributes.empty();
             if (ops[i].code() == code && has_them) return static_cast<std::uint8_t>(i);
         }
         return std::nullopt;
@@ -144,9 +144,7 @@ private:
     }
 
     /// What changes no value is what it is made of.
-    [[nodiscard]] bool is_identity(int k) const {
-        return program::info(op(k).code).offer == program::Offer::never;
-    }
+    [[nodiscard]] bool is_identity(int k) const { return program::info(op(k).code).offer == program::Offer::never; }
     bool add_library(Draft& draft, int k) {
         if (is_identity(k)) {
             draft.at[static_cast<std::size_t>(made_by(k).value)] = places(op(k).inputs, draft.at)[0];
@@ -155,8 +153,8 @@ private:
         auto const place = find(setup_.space.kernel_ops, op(k).code, op(k));
         if (!place || draft.node.count == max_steps || draft.tensors == max_tensors) return false;
         auto const is_view = program::is_view(program::info(op(k).code));
-        auto const step = step_of(is_view ? Step::Kind::view : Step::Kind::kernel_op, *place,
-                                  places(op(k).inputs, draft.at));
+        auto const step =
+            step_of(is_view ? Step::Kind::view : Step::Kind::kernel_op, *place, places(op(k).inputs, draft.at));
         replay_.run(draft.node);
         if (!values_.of(step, replay_.kernel()).has_values()) return false;
         draft.node.push(step);
@@ -174,7 +172,10 @@ private:
     /// The first op from `first` on that no block has.
     [[nodiscard]] int block_end(int first) const {
         auto const is_in_blocks = [&](int k) {
-            return program::info(op(k).code).at[static_cast<std::size_t>(program::Level::block)];
+            auto const has = [&](std::vector<SearchOp> const& ops) {
+                return std::ranges::count(ops, op(k).code, &SearchOp::code) > 0;
+            };
+            return is_identity(k) || has(setup_.space.block_ops) || has(setup_.space.unlooped_block_ops);
         };
         int end = first;
         while (end < op_count() && is_in_blocks(end)) ++end;

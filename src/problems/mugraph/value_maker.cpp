@@ -145,8 +145,12 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
         exprs[i] = values[operands[i]].expr;
         sides[i] = values[operands[i]].side;
     }
-    program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
-                                        question.op.size, question.loop_word, value.output, &question.op.sizes};
+    program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()),
+                                        question.op.attributes,
+                                        question.op.size,
+                                        question.loop_word,
+                                        value.output,
+                                        &question.op.sizes};
     auto const shape = row.symbolic_shape(rule);
     if (!shape) return Reject::shape;
     value.shape = *shape;
