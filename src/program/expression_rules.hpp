@@ -76,13 +76,8 @@ template <OpCode F>
 ExprId extremum_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.call(F, {}, a.first(1));
 }
+/// Of what is put together, the first part stands for all.
 inline ExprId same_expr(ExpressionBuilder&, Arguments a, Words const&) { return a[0]; }
-/// Every element is one of a part; a sum of them all keeps what is a sum over parts.
-inline ExprId concat_expr(ExpressionBuilder& e, Arguments a, Words const&) {
-    auto out = a[0];
-    for (auto const part : a.subspan(1)) out = e.add(out, part);
-    return out;
-}
 inline ExprId accumulate_expr(ExpressionBuilder& e, Arguments a, Words const& in) { return e.sum(in.loop_range, a[0]); }
 inline ExprId accumulate_sum_expr(ExpressionBuilder& e, Arguments a, Words const& in) {
     return e.sum(in.loop_range * summed(in), a[0]);

@@ -27,7 +27,6 @@ constexpr std::array permutation_only{AttributeName::permutation};
 constexpr std::array shape_only{AttributeName::shape};
 constexpr std::array axis_from_and_to{AttributeName::axis, AttributeName::from, AttributeName::to};
 constexpr std::array dtype_only{AttributeName::dtype};
-constexpr std::array<bool, 3> kernel_only{true, false, false};
 
 template <class Rule>
 constexpr OpInfo row(OpCode code, FieldRule const& field, ExpressionRule expression, MeaningRule meaning) {
@@ -102,31 +101,27 @@ constexpr OpInfo rearrange(OpCode code) {
     return out;
 }
 
-constexpr OpInfo only_in_kernel_graphs(OpInfo row) {
-    row.at = kernel_only;
-    return row;
-}
 constexpr OpInfo reshaping(OpCode code) {
     auto out = row<rules::Reshaped>(code, {.access = Access::rearrange, .move = Move::reshape}, rules::same_expr,
                                     rules::reshape_meaning);
     out.attributes = shape_only;
     out.needs = "a `shape` with as many elements as its tensor has";
-    return only_in_kernel_graphs(out);
+    return out;
 }
 constexpr OpInfo slicing(OpCode code) {
     auto out = row<rules::Sliced>(code, {.access = Access::rearrange, .move = Move::slice}, rules::same_expr,
                                   rules::slice_meaning);
     out.attributes = axis_from_and_to;
     out.needs = "a tensor that has `axis`, and along it `from` before `to`, both within it";
-    return only_in_kernel_graphs(out);
+    return out;
 }
 constexpr OpInfo concatenation(OpCode code, int operands) {
-    auto out = row<rules::Joined>(code, {.access = Access::rearrange, .move = Move::concat}, rules::concat_expr,
+    auto out = row<rules::Joined>(code, {.access = Access::rearrange, .move = Move::concat}, rules::same_expr,
                                   rules::concat_meaning);
     out.inputs = operands;
     out.attributes = axis_only;
     out.needs = "tensors that have `axis` and are equal in all other dimensions";
-    return only_in_kernel_graphs(out);
+    return out;
 }
 
 constexpr OpInfo normalise(OpCode code, Norm norm, ExpressionRule expression) {

@@ -126,7 +126,8 @@ struct Reshaped {
         if constexpr (std::is_same_v<D, std::int64_t>) {
             return reshaped(in.attributes, element_count(in.shapes[0]));
         } else {
-            if (!in.sizes || !(product(*in.sizes) == product(in.shapes[0]))) return std::nullopt;
+            if (!in.sizes || in.sizes->rank() == 0 || !(product(*in.sizes) == product(in.shapes[0])))
+                return std::nullopt;
             return *in.sizes;
         }
     }
@@ -148,7 +149,7 @@ struct Sliced {
             if (!slice) return std::nullopt;
             out[*axis] = slice->size;
         } else {
-            if (!in.sizes || !(out[*axis] == (*in.sizes)[0])) return std::nullopt;
+            if (!in.sizes || in.sizes->rank() != 2 || !(out[*axis] == (*in.sizes)[0])) return std::nullopt;
             out[*axis] = in.sizes->back();
         }
         return out;
@@ -181,8 +182,10 @@ private:
             for (auto const& shape : in.shapes) out += shape[axis];
             return out;
         } else {
-            for (int i = 0; i < static_cast<int>(in.shapes.size()); ++i)
-                if (!in.sizes || !(in.shapes[static_cast<std::size_t>(i)][axis] == (*in.sizes)[i])) return std::nullopt;
+            auto const count = static_cast<int>(in.shapes.size());
+            if (!in.sizes || in.sizes->rank() != count + 1) return std::nullopt;
+            for (int i = 0; i < count; ++i)
+                if (!(in.shapes[static_cast<std::size_t>(i)][axis] == (*in.sizes)[i])) return std::nullopt;
             return in.sizes->back();
         }
     }

@@ -103,6 +103,7 @@ public:
     Tensors operands(OpInfo const& row) {
         auto const first = shape();
         if (row.field.access == Access::contraction) return factors(first, row.field);
+        if (row.field.access == Access::rearrange) return Tensors(static_cast<std::size_t>(row.inputs), tensor(first));
         Tensors out;
         auto const steps = is_accumulator(row) ? 1 + below(3) : 1;
         for (int i = 0; i < row.inputs; ++i) {
@@ -111,7 +112,8 @@ public:
         }
         return out;
     }
-    Attributes attributes(OpInfo const& row, Shape const& shape) {
+    /// Without slices a slice takes all.
+    Attributes attributes(OpInfo const& row, Shape const& shape, bool has_slices = true) {
         Attributes out;
         auto const axis = static_cast<int>(below(shape.rank()));
         for (auto const name : row.attributes) {
@@ -121,12 +123,22 @@ public:
             if (name == AttributeName::by) out = out.with(name, std::vector{-0.375});
             if (name == AttributeName::over && below(2)) out = out.with(name, 3);
             if (name == AttributeName::eps && below(2)) out = out.with(name, std::vector{0.5});
+            if (name == AttributeName::shape) out = out.with(name, reshaped(shape));
+            if (name == AttributeName::dtype) out = out.with(name, 1);
+            if (name == AttributeName::from && has_slices) out = out.with(name, 1 - below(2) * shape[axis]);
             if (name == AttributeName::permutation && below(2)) out = out.with(name, rotation(shape.rank()));
         }
         return out;
     }
 
 private:
+    /// In two dimensions, which may lie across those of the tensor.
+    std::vector<double> reshaped(Shape const& shape) {
+        auto const count = element_count(shape);
+        auto rows = 1 + below(count);
+        while (count % rows != 0) --rows;
+        return {static_cast<double>(rows), below(2) ? -1 : static_cast<double>(count / rows)};
+    }
     static std::vector<double> rotation(int rank) {
         std::vector<double> out;
         for (int i = 0; i < rank; ++i) out.push_back((i + 1) % rank - (i == 0 ? rank : 0));
@@ -264,7 +276,7 @@ TEST(Meaning, every_op_reads_all_of_its_operands) {
         for (int round = 0; round < (row.code == OpCode::graph ? 0 : 10); ++round) {
             auto const operands = draw.operands(row);
             auto const shapes = shapes_of(row, operands);
-            auto const attributes = draw.attributes(row, shapes[0]);
+            auto const attributes = draw.attributes(row, shapes[0], false);
             auto const steps = static_cast<std::int64_t>(steps_of(row, operands));
             auto const meaning = meaning_of(row, {shapes, attributes, attributes.whole(AttributeName::size, 0), steps});
 

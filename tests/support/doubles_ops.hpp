@@ -106,6 +106,15 @@ inline Tensor run_op(Op const& op, Operands const& in, Shape const& shape) {
     auto const access = info(op.code).field.access;
     if (op.code == Code::matmul_nt) return contract_transposed(*in[0], *in[1], shape);
     if (op.code == Code::transpose) return transpose(op, *in[0], shape);
+    if (op.code == Code::slice) return slice(op, *in[0], shape);
+    if (op.code == Code::concat || op.code == Code::concat3 || op.code == Code::concat4)
+        return concatenate(op, in, shape);
+    if (op.code == Code::reshape) {
+        Tensor out(shape);
+        out.values = in[0]->values;
+        return out;
+    }
+    if (op.code == Code::cast) return *in[0];
     if (access == Access::contraction) return contract(in, shape);
     if (access == Access::normalise) return normalise(op, *in[0]);
     if (access == Access::reduction) {

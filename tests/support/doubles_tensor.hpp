@@ -93,4 +93,31 @@ inline Tensor transpose(Op const& op, Tensor const& in, Shape const& shape) {
     return out;
 }
 
+/// Element n of the list that the tensors are, each row of them up to the axis one after the other.
+inline Tensor concatenate(Op const& op, Operands const& in, Shape const& shape) {
+    Tensor out(shape);
+    auto const given = op.attributes.whole(AttributeName::axis, -1);
+    auto const axis = static_cast<std::size_t>(given < 0 ? given + shape.rank() : given);
+    for_each_index(shape, [&](Index const& at) {
+        auto inside = at;
+        auto part = in.begin();
+        while (inside[axis] >= (*part)->shape[static_cast<int>(axis)])
+            inside[axis] -= (*part++)->shape[static_cast<int>(axis)];
+        out[at] = (**part)[inside];
+    });
+    return out;
+}
+inline Tensor slice(Op const& op, Tensor const& in, Shape const& shape) {
+    Tensor out(shape);
+    auto const given = op.attributes.whole(AttributeName::axis, -1);
+    auto const axis = static_cast<std::size_t>(given < 0 ? given + shape.rank() : given);
+    auto const from = op.attributes.whole(AttributeName::from, 0);
+    for_each_index(shape, [&](Index const& at) {
+        auto inside = at;
+        inside[axis] += from < 0 ? from + in.shape[static_cast<int>(axis)] : from;
+        out[at] = in[inside];
+    });
+    return out;
+}
+
 } // namespace espalier::doubles

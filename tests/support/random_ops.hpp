@@ -56,8 +56,27 @@ public:
         if (has(program::AttributeName::by))
             out = out.with(program::AttributeName::by, std::vector{0.5 - static_cast<double>(below(3))});
         if (has(program::AttributeName::over) && chance(50)) out = out.with(program::AttributeName::over, 3);
+        if (has(program::AttributeName::shape)) out = out.with(program::AttributeName::shape, other_shape(shape));
+        if (has(program::AttributeName::from)) {
+            auto const size = shape[axis];
+            auto const from = below(size);
+            out = out.with(program::AttributeName::from, chance(50) ? from : from - size);
+            if (chance(70)) out = out.with(program::AttributeName::to, from + 1 + below(size - from));
+        }
+        if (has(program::AttributeName::dtype)) out = out.with(program::AttributeName::dtype, 2);
         if (has(program::AttributeName::eps) && chance(50))
             out = out.with(program::AttributeName::eps, std::vector{0.25});
+        return out;
+    }
+
+    /// With as many elements and dimensions: the factors of the sizes, put together in another way.
+    std::vector<double> other_shape(Shape const& shape) {
+        std::vector<double> out(static_cast<std::size_t>(shape.rank()), 1);
+        for (auto size : shape)
+            for (std::int64_t p = 2; size > 1; ++p)
+                for (; size % p == 0; size /= p)
+                    out[static_cast<std::size_t>(below(std::ssize(out)))] *= static_cast<double>(p);
+        if (chance(30)) out.back() = -1;
         return out;
     }
 

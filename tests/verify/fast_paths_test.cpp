@@ -44,7 +44,8 @@ public:
         auto const batch = 2 * loop;
         if (row.field.access == Access::contraction) return factors(first, row.field, batch);
         std::vector<Tiles> out{tiles(first, batch)};
-        for (int i = 1; i < row.inputs; ++i) out.push_back(tiles(part_of(first), batch));
+        auto const is_alike = row.field.access == Access::rearrange;
+        for (int i = 1; i < row.inputs; ++i) out.push_back(tiles(is_alike ? first : part_of(first), batch));
         return out;
     }
     program::Attributes attributes(OpInfo const& row, Shape const& shape) {
@@ -56,6 +57,9 @@ public:
             if (name == AttributeName::low) out = out.with(name, 1);
             if (name == AttributeName::by) out = out.with(name, std::vector{-0.125});
             if (name == AttributeName::over) out = out.with(name, 3);
+            if (name == AttributeName::shape)
+                out = out.with(name, std::vector{static_cast<double>(element_count(shape) / 2), -1.0});
+            if (name == AttributeName::from) out = out.with(name, 1);
             if (name == AttributeName::eps) out = out.with(name, std::vector{0.001});
         }
         return out;

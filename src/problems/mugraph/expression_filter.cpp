@@ -5,35 +5,10 @@
 #include <utility>
 
 namespace espalier::problems::mugraph {
-namespace {
-
-/// The abstract expressions of the program's outputs.
-std::vector<program::ExprId> targets_of(Target const& target, expr::Expressions& expressions) {
-    auto const& graph = target.graph;
-    base::IndexedVector<program::TensorId, program::ExprId> exprs;
-    for (std::size_t i = 0; i < graph.inputs.size(); ++i) exprs.push_back(expressions.leaf(static_cast<int>(i)));
-    for (auto const at : graph.ops.ids()) {
-        auto const& op = graph.ops[at];
-        std::vector<program::ExprId> arguments;
-        std::vector<program::SymbolicShape> operands;
-        for (auto const id : op.inputs) {
-            arguments.push_back(exprs[id]);
-            operands.push_back(target.shapes[id]);
-        }
-        auto const& row = program::info(op.code);
-        for (int output = 0; output < row.outputs; ++output)
-            exprs.push_back(
-                row.expression(expressions, arguments, {operands, op.attributes, target.op_sizes[at], {}, output, &target.op_moves[at]}));
-    }
-    std::vector<program::ExprId> out;
-    for (auto const id : graph.outputs) out.push_back(exprs[id]);
-    return out;
-}
-
-} // namespace
 
 ExpressionFilter::ExpressionFilter(Setup const& setup, search::Notes& notes)
-    : setup_(&setup), notes_(&notes), targets_(targets_of(setup.target, expressions_)) {
+    : setup_(&setup), notes_(&notes), forgets_sizes_(has_sums_of_parts(setup.target)),
+      targets_(readings_of(setup.target, builder())) {
     if (is_on()) expressions_.set_targets(targets_);
     using enum expr::Expressions::Exponentials;
     expressions_.set_exponentials(setup.space.has_unsafe_exponentials ? any : shifted);

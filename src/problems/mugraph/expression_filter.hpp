@@ -1,5 +1,6 @@
 #pragma once
 
+#include "readings.hpp"
 #include "setup.hpp"
 
 #include "espalier/expr/expressions.hpp"
@@ -27,6 +28,10 @@ public:
     [[nodiscard]] std::span<program::ExprId const> targets() const { return targets_; }
     [[nodiscard]] expr::Expressions& expressions() { return expressions_; }
     [[nodiscard]] expr::Expressions const& expressions() const { return expressions_; }
+    /// What ops give their expressions to.
+    [[nodiscard]] program::ExpressionBuilder& builder() {
+        return forgets_sizes_ ? static_cast<program::ExpressionBuilder&>(sizeless_) : expressions_;
+    }
     /// The number of what splits what, as is_useful() takes it.
     [[nodiscard]] std::uint32_t pattern_of(expr::Pattern const& splits) {
         return is_on() ? expressions_.pattern(splits) : expr::Expressions::no_split;
@@ -46,6 +51,8 @@ private:
     Setup const* setup_;
     search::Notes* notes_;
     expr::Expressions expressions_;
+    Sizeless sizeless_{expressions_};
+    bool forgets_sizes_ = false;
     std::vector<program::ExprId> targets_;
     std::unique_ptr<smt::Referee> referee_; ///< made when it is asked
     std::uint64_t queries_ = 0;

@@ -124,7 +124,8 @@ private:
                                                    Op const& like) const {
         auto const wanted = from_back(like.attributes, rank_of_operand(like));
         for (std::size_t i = 0; i < ops.size(); ++i) {
-            auto const has_them = ops[i].attributes == wanted || (ops[i].row().attributes.empty());
+            auto const has_them =
+                ops[i].attributes == wanted || ops[i].attributes == like.attributes || ops[i].row().attributes.empty();
             if (ops[i].code() == code && has_them) return static_cast<std::uint8_t>(i);
         }
         return std::nullopt;
@@ -142,12 +143,18 @@ private:
         return out;
     }
 
+    /// What changes no value is what it is made of.
+    [[nodiscard]] bool is_identity(int k) const { return program::info(op(k).code).offer == program::Offer::never; }
     bool add_library(Draft& draft, int k) {
+        if (is_identity(k)) {
+            draft.at[static_cast<std::size_t>(made_by(k).value)] = places(op(k).inputs, draft.at)[0];
+            return true;
+        }
         auto const place = find(setup_.space.kernel_ops, op(k).code, op(k));
         if (!place || draft.node.count == max_steps || draft.tensors == max_tensors) return false;
         auto const is_view = program::is_view(program::info(op(k).code));
-        auto const step = step_of(is_view ? Step::Kind::view : Step::Kind::kernel_op, *place,
-                                  places(op(k).inputs, draft.at));
+        auto const step =
+            step_of(is_view ? Step::Kind::view : Step::Kind::kernel_op, *place, places(op(k).inputs, draft.at));
         replay_.run(draft.node);
         if (!values_.of(step, replay_.kernel()).has_values()) return false;
         draft.node.push(step);
@@ -162,13 +169,25 @@ private:
         return out;
     }
 
+    /// The first op from `first` on that no block has.
+    [[nodiscard]] int block_end(int first) const {
+        auto const is_in_blocks = [&](int k) {
+            auto const has = [&](std::vector<SearchOp> const& ops) {
+                return std::ranges::count(ops, op(k).code, &SearchOp::code) > 0;
+            };
+            return is_identity(k) || has(setup_.space.block_ops) || has(setup_.space.unlooped_block_ops);
+        };
+        int end = first;
+        while (end < op_count() && is_in_blocks(end)) ++end;
+        return end;
+    }
     /// The kernel of the ops from `first` on that saves most, and where it ends: as far as it goes, or before a
     /// contraction.
     std::optional<std::pair<Draft, int>> best_kernel(Draft const& draft, int first) {
         std::optional<std::pair<Draft, int>> best;
-        if (draft.node.begins >= most_kernels()) return best;
+        if (draft.node.begins >= most_kernels() || is_identity(first)) return best;
         auto least = draft.us + rest_us(first);
-        for (int end = op_count(); end >= first + 2; --end) {
+        for (int end = block_end(first); end >= first + 2; --end) {
             if (best && !is_contraction(end)) continue;
             notes_->stop().check();
             auto const found = kernel_of(draft, first, end);
@@ -241,6 +260,10 @@ private:
     bool add_op(Inside& in, int k) {
         auto const& one = op(k);
         auto const operands = places(one.inputs, in.at);
+        if (is_identity(k)) {
+            in.at[static_cast<std::size_t>(made_by(k).value)] = operands[0];
+            return true;
+        }
         auto const& rule = program::info(one.code).field;
         auto code = one.code;
         auto const summed = accumulating(code);
@@ -282,8 +305,13 @@ private:
         auto const joins = joins_for(state, made);
         if (!joins || std::popcount(stored) > max_stored) return std::nullopt;
         in.draft.node.push(finish_step(*joins, stored));
-        for (auto const id : made)
-            if (id.value >= 0) in.draft.at[static_cast<std::size_t>(id.value)] = in.draft.tensors++;
+        std::vector<int> number(made.size(), -1);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].value >= 0) number[i] = in.draft.tensors++;
+        for (int k = first; k < end; ++k) {
+            auto const id = static_cast<std::size_t>(made_by(k).value);
+            if (is_needed_from(made_by(k), end)) in.draft.at[id] = number[static_cast<std::size_t>(in.at[id])];
+        }
         if (in.draft.tensors > max_tensors) return std::nullopt;
         return priced(std::move(in.draft));
     }

@@ -3,6 +3,7 @@
 #include "explorer.hpp"
 #include "fusion.hpp"
 #include "instantiate.hpp"
+#include "readings.hpp"
 #include "shrink.hpp"
 #include "supplies.hpp"
 #include "verifier.hpp"
@@ -95,6 +96,7 @@ struct Mugraph::Shared {
         constexpr double below = 0.999999;
         setup.launch_us = below * cost::lower_bound_us(0, 1, 0, hardware);
         setup.least_us = below * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
+        if (has_too_many_readings(setup.target)) setup.prune = Prune::none;
         check_program(setup);
         drop_useless_ops(setup);
     }

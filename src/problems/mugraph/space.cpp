@@ -122,8 +122,7 @@ void add_own_sums_to(std::vector<SearchOp>& ops, OpCode code, Traits const& trai
 
 std::vector<SearchOp> mirage_block_ops(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto ops = kernel_ops(traits);
-    std::erase_if(ops,
-                  [](SearchOp const& op) { return !op.row().at[static_cast<std::size_t>(program::Level::block)]; });
+    std::erase_if(ops, [&](SearchOp const& op) { return std::ranges::count(traits.moved, op) > 0; });
     append(ops, rows(Access::normalise, Offer::always));
     append(ops, rows(Access::accumulate, Offer::always));
     if (setting == SpaceConfig::Setting::attention) add_sums_to(ops, Access::accumulate, source);
@@ -347,7 +346,8 @@ Space make_space(MugraphConfig const& config) {
     check(space, config.space);
     check(traits, space);
     space.stages = make_stages(space, config.space, traits);
-    space.fuses_in_order = space.stages.size() > 1 && (traits.op_count > most_block_ops || !traits.moved.empty());
+    space.fuses_in_order =
+        space.stages.size() > 1 && (traits.op_count > most_block_ops || !traits.moved.empty() || traits.rank > 3);
     return space;
 }
 

@@ -25,7 +25,7 @@ void add_moved(Traits& traits, program::Op const& op, program::SymbolicShapes co
     for (auto const id : op.inputs) operands.push_back(shapes[id]);
     SearchOp out{op.code, op.attributes, {}};
     out.sizes = sizes_of_move(op, operands, shape);
-    add_once(out.row().at[static_cast<std::size_t>(program::Level::block)] ? traits.rearranged : traits.moved, out);
+    add_once(out.row().field.move == program::Move::permute ? traits.rearranged : traits.moved, out);
 }
 
 /// Notes what an op is given besides its operands; `shape` is that of its result.

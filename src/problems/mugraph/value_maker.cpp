@@ -145,8 +145,12 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
         exprs[i] = values[operands[i]].expr;
         sides[i] = values[operands[i]].side;
     }
-    program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()), question.op.attributes,
-                                        question.op.size, question.loop_word, value.output, &question.op.sizes};
+    program::RuleInput<Word> const rule{std::span(shapes.data(), operands.size()),
+                                        question.op.attributes,
+                                        question.op.size,
+                                        question.loop_word,
+                                        value.output,
+                                        &question.op.sizes};
     auto const shape = row.symbolic_shape(rule);
     if (!shape) return Reject::shape;
     value.shape = *shape;
@@ -161,7 +165,7 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
     if (has_invariant && *side == LoopSide::after_loop && !program::is_accumulator(row) && !value.has_product)
         return Reject::loop_side; // an epilogue is that of a product; others are cheaper without a loop
     if (filter_->is_on())
-        value.expr = row.expression(filter_->expressions(), std::span(exprs.data(), operands.size()), rule);
+        value.expr = row.expression(filter_->builder(), std::span(exprs.data(), operands.size()), rule);
     return std::nullopt;
 }
 

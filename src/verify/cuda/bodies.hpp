@@ -154,7 +154,7 @@ ESP_HD inline void compute(LoweredStep const& step, JobView const& job, std::int
         value = reduction(step, job, i);
         break;
     }
-    store(job, step.out, i, value);
+    store(job, step.out, step.part == step.whole ? i : i / step.part * step.whole + i % step.part, value);
 }
 
 } // namespace espalier::verify::cuda

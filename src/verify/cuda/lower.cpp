@@ -127,10 +127,40 @@ private:
         case program::Move::reshape:
             return lower_reshaped(step);
         case program::Move::slice:
+            return lower_slice(step);
         case program::Move::concat:
-            break;
+            return lower_concatenation(step);
         }
-        ESP_ASSERT(row.field.move == program::Move::permute);
+    }
+    void lower_slice(TapeStep const& step) {
+        auto const &in = slot(step.operands[0]), &out = slot(step.out);
+        auto const axis = *axis_of(step.attributes, in.shape);
+        push_pointwise({Scalar::shift}, {in}, out);
+        auto& lowered = lowered_.steps.back();
+        auto const own = strides_in(in.shape, in.shape);
+        for (int i = 0; i <= in.shape.rank(); ++i) lowered.dims[i].stride[0] = own[static_cast<std::size_t>(i)];
+        lowered.in[0].offset += slice_of(step.attributes, in.shape[axis])->from * inner_size(in.shape, axis);
+    }
+    void lower_concatenation(TapeStep const& step) {
+        auto const& out = slot(step.out);
+        auto const axis = *axis_of(step.attributes, out.shape);
+        auto const inner = inner_size(out.shape, axis);
+        std::int64_t from = 0;
+        for (auto const id : step.operands) {
+            auto const& in = slot(id);
+            auto like = in;
+            like.has_q = out.has_q;
+            like.offset = out.offset + from;
+            push_pointwise({Scalar::shift}, {in}, like);
+            lowered_.steps.back().part = in.shape[axis] * inner;
+            lowered_.steps.back().whole = out.shape[axis] * inner;
+            from += in.shape[axis] * inner;
+        }
+    }
+    static std::int64_t inner_size(Shape const& shape, int axis) {
+        std::int64_t out = 1;
+        for (int i = axis + 1; i < shape.rank(); ++i) out *= shape[i];
+        return out;
     }
     /// Nothing is added.
     void lower_reshaped(TapeStep const& step) {

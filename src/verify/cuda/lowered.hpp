@@ -26,6 +26,8 @@ struct LoweredStep {
     Kind kind = Kind::generate;
     Operand out;
     std::int64_t count = 0; ///< elements of the result
+    /// Elements of it that follow each other, and how far from there on those of the next such run are.
+    std::int64_t part = 1, whole = 1;
     Operand in[max_operands];
 
     std::int32_t rank = 0; ///< gather and generate: of a tile; pointwise: dimensions
