@@ -11,7 +11,7 @@ namespace {
 using Kind = Ingredient::Kind;
 using program::OpCode;
 
-constexpr std::size_t most_bits = 24;      ///< of ingredients, and of factors: what is decided from them stays small
+constexpr std::size_t most_bits = 24; ///< of ingredients, and of factors: what is decided from them stays small
 constexpr std::uint32_t no_atom = 0xFFFF'FFFF;
 constexpr Bits exponential = 1, root = 2; ///< factors
 constexpr std::size_t first_factor = 2;
@@ -110,8 +110,7 @@ void Contents::want_all_of(std::uint32_t id) {
     for (auto const atom : mono.atoms) {
         auto const& part = store[atom];
         if (is_constant(part)) want({.kind = Kind::constant, .constant = part.leaf}, atom.value);
-        if (!part.is_leaf())
-            want({.kind = Kind::call, .function = part.function}, atom.value);
+        if (!part.is_leaf()) want({.kind = Kind::call, .function = part.function}, atom.value);
     }
     auto const product = product_of(id);
     auto const has_constants = std::ranges::any_of(mono.atoms, [&](AtomId atom) { return is_constant(store[atom]); });

@@ -83,7 +83,7 @@ private:
     std::vector<std::uint32_t> factors_; ///< atoms, in the order of their bits
     std::vector<std::vector<Product>> groups_;
     std::vector<Known> known_;
-    bool has_lone_sums_ = true;        ///< what one factor alone is summed to comes from nothing but sums
+    bool has_lone_sums_ = true;         ///< what one factor alone is summed to comes from nothing but sums
     bool has_lone_exponentials_ = true; ///< and so does what exponentials are summed to
 };
 

@@ -192,8 +192,8 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
 std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins const& joins) const {
     std::vector<std::uint32_t> out;
     auto const& state = replay.block();
-    auto const room = std::min(max_stored, std::max(setup_->space.max_outputs, state.max_outputs) -
-                                               state.tensors.unconsumed());
+    auto const room =
+        std::min(max_stored, std::max(setup_->space.max_outputs, state.max_outputs) - state.tensors.unconsumed());
     for (int i = state.tensors.inputs; i < state.tensors.count; ++i) {
         if (!legality_.can_store(state, joins, i) || !is_worth_storing(replay, joins, i)) continue;
         auto const known = out.size();

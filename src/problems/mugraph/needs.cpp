@@ -30,9 +30,7 @@ constexpr int impossible = 1 << 20;
 } // namespace
 
 Needs::Needs(Setup const& setup, expr::Expressions& expressions, std::span<ExprId const> targets)
-    : setup_(&setup),
-      contents_(expressions, setup.prune == Prune::none ? std::span<ExprId const>{} : targets) {
-    is_on_ = setup.prune != Prune::none && setup.space.has_bounds;
+    : setup_(&setup), contents_(expressions, setup.prune == Prune::none ? std::span<ExprId const>{} : targets) {
     for (auto const* ops : {&setup.space.kernel_ops, &setup.space.block_ops, &setup.space.unlooped_block_ops})
         add_supplies(*ops);
     for (std::size_t i = 0; i < setup.target.graph.inputs.size(); ++i)
@@ -65,8 +63,7 @@ Needs::Place Needs::place_of(KernelState const& kernel, BlockState const& block)
     for (int i = 0; i < block.tensors.count; ++i) {
         auto const& value = block.block->values[block.tensors[i]];
         if (i >= block.tensors.inputs) out.tensors.push_back(value.expr);
-        out.is_in_loop = out.is_in_loop ||
-                         (!block.tensors.is_consumed(i) && value.side == program::LoopSide::in_loop);
+        out.is_in_loop = out.is_in_loop || (!block.tensors.is_consumed(i) && value.side == program::LoopSide::in_loop);
     }
     return out;
 }
@@ -76,7 +73,7 @@ int Needs::ops_left(KernelState const& kernel, int graphs_left) {
     auto const kernels = space.kernel_op_limit(kernel.limits, kernel.tensors.inputs) - kernel.ops;
     auto const graphs = std::min(kernels, graphs_left);
     auto const left = kernels - graphs + graphs * space.block_op_limit(kernel.limits, 1);
-    if (!kernel.limits.combines) return left;
+    if (kernel.limits.spare_ops < 0) return left;
     return std::min(left, ops_of_program() + kernel.limits.spare_ops - kernel.total_ops);
 }
 
@@ -87,7 +84,7 @@ int Needs::ops_left(KernelState const& kernel, BlockState const& block) {
     after.total_ops += block.ops;
     auto const here = space.block_op_limit(block.limits, block.block->begin.count) - block.ops;
     auto const later = ops_left(after, kernel.limits.graph_kernels - block.block->kernel - 1);
-    if (!kernel.limits.combines) return here + later;
+    if (kernel.limits.spare_ops < 0) return here + later;
     return std::min(here + later, ops_of_program() + kernel.limits.spare_ops - after.total_ops);
 }
 

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left);
     [[nodiscard]] int ops_left(KernelState const& kernel, BlockState const& block);
 
-    [[nodiscard]] bool is_on() const { return is_on_; }
+    [[nodiscard]] bool is_on() const { return setup_->prune != Prune::none && setup_->space.has_bounds; }
     /// Of the whole program, from its inputs.
     [[nodiscard]] int ops_of_program();
 
@@ -61,10 +61,9 @@ private:
     Setup const* setup_;
     expr::Contents contents_;
     std::vector<Supply> supplies_;
-    std::vector<program::ExprId> inputs_; ///< of the program
+    std::vector<program::ExprId> inputs_;          ///< of the program
     std::unordered_map<std::uint64_t, int> known_; ///< by what is missing
-    int ops_of_program_ = -1;
-    bool is_on_ = false;
+    int ops_of_program_ = -1;                      ///< negative: not asked for yet
 };
 
 } // namespace espalier::problems::mugraph

@@ -10,7 +10,7 @@ using program::Word;
 
 namespace {
 
-constexpr int outputs_with_maxima = 3; ///< maxima, rescaled sums, rescaled products
+constexpr int outputs_with_maxima = 3;              ///< maxima, rescaled sums, rescaled products
 constexpr std::size_t max_counted_schedules = 4096; ///< more are only counted when the block is complete
 
 /// A node was made because all its ops are legal; they must be so for everybody.
