@@ -48,14 +48,17 @@ private:
         int products = 0;
         int unread = 0;
         bool is_in_loop = false;
-        [[nodiscard]] bool is_nothing() const {
-            return ingredients == 0 && products <= 0 && unread <= 0 && !is_in_loop;
-        }
+        [[nodiscard]] bool is_nothing() const { return *this == Lack{}; }
+        bool operator==(Lack const&) const = default;
     };
     [[nodiscard]] int products_needed(Place const& place);
     [[nodiscard]] int factors_apart(expr::Product const& product, Place const& place);
     [[nodiscard]] int ops_for(Lack const& lack);
     [[nodiscard]] int ops_after(Supply const& supply, Lack const& lack);
+    [[nodiscard]] int ops_after_calls(std::span<program::OpCode const> functions, bool divides, Lack const& before,
+                                      Lack const& after);
+    [[nodiscard]] bool is_call_of(std::size_t ingredient, program::OpCode function) const;
+    [[nodiscard]] expr::Bits quotient_by(expr::Bits factor) const;
     void add_supplies(std::vector<SearchOp> const& ops);
 
     Setup const* setup_;

@@ -11,6 +11,7 @@ namespace espalier::problems::mugraph {
 struct Supply {
     expr::Bits ingredients = 0;             ///< without calls
     std::vector<program::OpCode> functions; ///< one call of each
+    bool divides_by_call = false;           ///< by its own function
     bool has_sums = false;                  ///< adds terms
     int products = 0;                       ///< multiplications, one after the other
     int uses_up = 0;                        ///< tensors more than it makes
