@@ -78,7 +78,8 @@ std::optional<MonoId> Division::quotient(MonoId whole, MonoId divisor) {
 std::optional<MonoId> Division::finish(Mono q, Mono const& whole, Mono const& divisor) {
     auto& store = algebra_.store();
     auto const exponent = difference(store[whole.exponent], store[divisor.exponent]);
-    if (!exponent || (algebra_.keeps_maxima() && has_maximum(store, *exponent))) return std::nullopt;
+    auto const is_split = divisor.exponent != zero && algebra_.keeps_maxima(); // else q has the whole exponential
+    if (!exponent || (is_split && has_maximum(store, *exponent))) return std::nullopt;
     auto const root = quotient(whole.root, divisor.root);
     if (!root) return std::nullopt;
     auto const below = quotient(whole.below, divisor.below);

@@ -76,6 +76,21 @@ std::vector<Spelling> spellings() {
           .inputs = {{"A", {"m", "k"}}, {"C", {"k", "n"}}, {"R", {"m", "n"}}},
           .ops = {op("p", "matmul", {"A", "C"}), op("y", "add", {"R", "p"})},
           .outputs = {"y"}}},
+        {"attention_with_normed_queries_and_values",
+         {.dims = {{"B", 2}, {"q", 250}, {"d", 60}, {"k", 3000}, {"e", 60}},
+          .inputs = {{"Q", {"B", "q", "d"}}, {"K", {"B", "d", "k"}}, {"V", {"B", "k", "e"}}},
+          .ops = {op("n", "rmsnorm", {"Q"}), op("w", "rmsnorm", {"V"}), op("s", "matmul", {"n", "K"}),
+                  op("p", "softmax", {"s"}), op("o", "matmul", {"p", "w"})},
+          .outputs = {"o"}}},
+        {"attention_with_normed_queries_and_keys",
+         {.dims = {{"B", 2}, {"q", 250}, {"d", 60}, {"k", 3000}, {"e", 60}},
+          .inputs = {{"Q", {"B", "q", "d"}}, {"K", {"B", "d", "k"}}, {"V", {"B", "k", "e"}}},
+          .ops = {op("n", "rmsnorm", {"Q"}),
+                  {{"h"}, "rmsnorm", {"K"}, Attributes::axis(1)},
+                  op("s", "matmul", {"n", "h"}),
+                  op("p", "softmax", {"s"}),
+                  op("o", "matmul", {"p", "V"})},
+          .outputs = {"o"}}},
     };
 }
 
