@@ -19,12 +19,19 @@ using program::Source;
 constexpr std::int64_t max_size = std::int64_t{1} << 31;
 KeyInfo const builtin_key{"builtin", "a program by name, with its sizes beside it", "rmsnorm_linear"};
 KeyInfo const dtype_key{"dtype", "of all tensors"};
+KeyInfo const variant_key{"variant", "which spelling of the program"};
 
 /// What a built-in program is made from; the members of the sizes are those of its keys.
 struct BuiltinSizes {
     std::vector<std::int64_t> sizes;
     program::DType dtype = program::DType::f16;
 };
+
+std::vector<std::string> variant_names(Builtin const& builtin) {
+    std::vector<std::string> out;
+    for (auto const& variant : builtin.variants) out.emplace_back(variant.name);
+    return out;
+}
 
 Section<BuiltinSizes> sizes_section(Builtin const& builtin) {
     Section<BuiltinSizes> section;
@@ -36,6 +43,19 @@ Section<BuiltinSizes> sizes_section(Builtin const& builtin) {
             {std::string(key.name), std::string(key.description)}, size,
             [i, otherwise](BuiltinSizes const& all) { return i < all.sizes.size() ? all.sizes[i] : otherwise; },
             [i](BuiltinSizes& all, std::int64_t one) { all.sizes[i] = one; });
+    }
+    if (!builtin.variants.empty()) {
+        auto const at = builtin.keys.size();
+        Codec<std::size_t> const words = word(variant_names(builtin));
+        section.field(
+            variant_key, words,
+            [at](BuiltinSizes const& all) {
+                return at < all.sizes.size() ? static_cast<std::size_t>(all.sizes[at]) : 0;
+            },
+            [at](BuiltinSizes& all, std::size_t one) {
+                all.sizes.resize(at);
+                if (one > 0) all.sizes.push_back(static_cast<std::int64_t>(one));
+            });
     }
     section.field(dtype_key, &BuiltinSizes::dtype, dtype_word()).tag(builtin_key, std::string(builtin.name));
     return section;

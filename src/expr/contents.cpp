@@ -11,7 +11,7 @@ namespace {
 using Kind = Ingredient::Kind;
 using program::OpCode;
 
-constexpr std::size_t most_bits = 24;      ///< of ingredients, and of factors: what is decided from them stays small
+constexpr std::size_t most_bits = 24; ///< of ingredients, and of factors: what is decided from them stays small
 constexpr std::uint32_t no_atom = 0xFFFF'FFFF;
 constexpr Bits exponential = 1, root = 2; ///< factors
 constexpr std::size_t first_factor = 2;
@@ -106,12 +106,13 @@ void Contents::want_all_of(std::uint32_t id) {
     auto const mono = store[MonoId{id}];
     if (mono.exponent != zero) want({.kind = Kind::exp}, no_atom);
     if (mono.root != one) want({.kind = Kind::sqrt}, no_atom);
-    if (mono.below != one) want({.kind = Kind::quotient}, no_atom);
+    for (auto below = factors_below(id); below != 0; below &= below - 1)
+        want({.kind = Kind::quotient, .factor = below & (~below + 1)}, no_atom);
     for (auto const atom : mono.atoms) {
         auto const& part = store[atom];
         if (is_constant(part)) want({.kind = Kind::constant, .constant = part.leaf}, atom.value);
         if (!part.is_leaf())
-            want({.kind = Kind::call, .function = part.function}, atom.value);
+            want({.kind = Kind::call, .function = part.function, .factor = factor_of(atom.value)}, atom.value);
     }
     auto const product = product_of(id);
     auto const has_constants = std::ranges::any_of(mono.atoms, [&](AtomId atom) { return is_constant(store[atom]); });
@@ -134,9 +135,7 @@ Product Contents::product_of(std::uint32_t id) const {
     if (mono.exponent != zero) out.factors |= exponential;
     if (mono.root != one) out.factors |= root;
     for (auto const atom : mono.atoms) {
-        auto const at = static_cast<std::size_t>(std::ranges::find(factors_, atom.value) - factors_.begin());
-        if (at == factors_.size()) continue;
-        auto const bit = Bits{1} << (at + first_factor);
+        auto const bit = factor_of(atom.value);
         out.has_powers = out.has_powers || (out.factors & bit) != 0;
         out.factors |= bit;
     }
@@ -197,7 +196,10 @@ Bits Contents::inner_bits(std::uint32_t id) {
     Bits out = 0;
     if (mono.exponent != zero) out |= bit_of({.kind = Kind::exp}) | bits_of(mono.exponent, Place::exponent);
     if (mono.root != one) out |= bit_of({.kind = Kind::sqrt}) | bits_of(mono.root, Place::elsewhere);
-    if (mono.below != one) out |= bit_of({.kind = Kind::quotient}) | bits_of(mono.below, Place::elsewhere);
+    if (mono.below != one) out |= bits_of(mono.below, Place::elsewhere);
+    auto const below = factors_below(id);
+    for (std::size_t i = 0; i < ingredients_.size(); ++i)
+        if (ingredients_[i].kind == Kind::quotient && (ingredients_[i].factor & below) != 0) out |= Bits{1} << i;
     for (auto const atom : mono.atoms) out |= call_bits(atom.value);
     return out;
 }
@@ -220,6 +222,21 @@ Bits Contents::reduction_bit(std::uint32_t id) const {
     for (std::size_t i = 0; i < ingredients_.size(); ++i)
         if (ingredients_[i].kind == Kind::reduction && atoms_[i] == factors) return Bits{1} << i;
     return 0;
+}
+
+/// Of all that a monomial divides by.
+Bits Contents::factors_below(std::uint32_t id) const {
+    auto const& store = expressions_->algebra().store();
+    Bits out = 0;
+    if (auto const below = store[MonoId{id}].below; below != one)
+        for (auto const mono : store[below]) out |= product_of(mono.value).factors;
+    return out;
+}
+
+/// As a factor: none if the targets do not have it.
+Bits Contents::factor_of(std::uint32_t atom) const {
+    auto const at = static_cast<std::size_t>(std::ranges::find(factors_, atom) - factors_.begin());
+    return at == factors_.size() ? 0 : Bits{1} << (at + first_factor);
 }
 
 Bits Contents::bit_of(Ingredient const& wanted) const {

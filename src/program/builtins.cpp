@@ -16,10 +16,12 @@ SourceOp op(std::string out, std::string name, std::vector<std::string> in, Attr
     return {{std::move(out)}, std::move(name), std::move(in), std::move(attributes)};
 }
 
-/// One size for each key, from 1 on; or 0 for the key that may be left to the kind of program.
+/// One size for each key, from 1 on; or 0 for the key that may be left to the kind of program. Behind them the variant.
 void expect_sizes(std::string_view builtin, Sizes const& sizes, std::string_view may_be_zero = "") {
     auto const& keys = find_builtin(builtin)->keys;
-    if (sizes.size() != keys.size())
+    auto const variants = static_cast<std::int64_t>(find_builtin(builtin)->variants.size());
+    auto const has_variant = sizes.size() == keys.size() + 1 && sizes.back() >= 0 && sizes.back() < variants;
+    if (sizes.size() != keys.size() && !has_variant)
         throw InputError("{}: {} sizes, but it has {} keys: give one per key", builtin, sizes.size(), keys.size());
     std::string problems;
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -28,6 +30,13 @@ void expect_sizes(std::string_view builtin, Sizes const& sizes, std::string_view
                                     problems.empty() ? "" : "\n", builtin, keys[i].name, sizes[i], max_dim);
     if (!problems.empty()) throw InputError(problems);
 }
+
+/// The first variant is what sizes without one mean.
+std::string_view variant_of(std::string_view builtin, Sizes const& sizes) {
+    auto const& all = *find_builtin(builtin);
+    return all.variants[sizes.size() > all.keys.size() ? static_cast<std::size_t>(sizes.back()) : 0].name;
+}
+constexpr std::string_view safe = "safe", mirage = "mirage";
 
 /// X [B, K] W [K, N], with what is done to X before.
 Source normed_linear(std::string_view name, Sizes const& sizes, std::vector<SourceOp> ops) {
@@ -84,7 +93,13 @@ Source lora(Sizes const& sizes) {
 struct HeadSizes {
     std::int64_t batch, heads, kv_heads, queries, keys, head_dim;
 };
-Source attention(std::string_view name, HeadSizes const& s, std::vector<SourceOp> first) {
+/// What attention multiplies, and how its softmax is spelled.
+struct Attended {
+    std::string_view variant;
+    std::string queries = "Q", keys = "K", values = "V";
+    std::vector<SourceOp> first = {}; ///< makes these
+};
+Source attention(std::string_view name, HeadSizes const& s, Attended of) {
     if (s.heads % s.kv_heads != 0)
         throw InputError("{}.kv_heads: {} key heads do not divide {} query heads: choose a divisor of heads", name,
                          s.kv_heads, s.heads);
@@ -96,12 +111,14 @@ Source attention(std::string_view name, HeadSizes const& s, std::vector<SourceOp
                 {"K", s.keys},
                 {"E", s.head_dim}};
     out.inputs = {{"Q", {"B", "Q", "D"}}, {"K", {"B", "D", "K"}}, {"V", {"B", "K", "E"}}};
-    auto const [q, k] = first.empty() ? std::pair("Q", "K") : std::pair("QN", "KN");
-    out.ops = std::move(first);
-    for (auto const& next :
-         {op("S", "matmul", {q, k}), op("P", "exp", {"S"}), op("T", "sum", {"P"}, Attributes::axis(-1)),
-          op("A", "div", {"P", "T"}), op("O", "matmul", {"A", "V"})})
-        out.ops.push_back(next);
+    out.ops = std::move(of.first);
+    out.ops.push_back(op("S", "matmul", {of.queries, of.keys}));
+    auto const softmax = of.variant == safe
+                             ? std::vector{op("A", "softmax", {"S"}, Attributes::axis(-1))}
+                             : std::vector{op("P", "exp", {"S"}), op("T", "sum", {"P"}, Attributes::axis(-1)),
+                                           op("A", "div", {"P", "T"})};
+    out.ops.insert(out.ops.end(), softmax.begin(), softmax.end());
+    out.ops.push_back(op("O", "matmul", {"A", of.values}));
     out.outputs = {"O"};
     return out;
 }
@@ -115,25 +132,42 @@ HeadSizes head_sizes(std::string_view name, Sizes const& s, std::int64_t kv_head
 }
 Source mha(Sizes const& sizes) {
     auto const heads = sizes.size() > 1 ? sizes[1] : 0;
-    return attention("mha", head_sizes("mha", sizes, std::max<std::int64_t>(heads, 1)), {});
+    auto const all = head_sizes("mha", sizes, std::max<std::int64_t>(heads, 1));
+    return attention("mha", all, {variant_of("mha", sizes)});
 }
-Source mqa(Sizes const& sizes) { return attention("mqa", head_sizes("mqa", sizes, 1), {}); }
-Source gqa(Sizes const& sizes) { return attention("gqa", head_sizes("gqa", sizes, 0), {}); }
+Source mqa(Sizes const& sizes) {
+    auto const all = head_sizes("mqa", sizes, 1);
+    return attention("mqa", all, {variant_of("mqa", sizes)});
+}
+Source gqa(Sizes const& sizes) {
+    auto const all = head_sizes("gqa", sizes, 0);
+    return attention("gqa", all, {variant_of("gqa", sizes)});
+}
+/// Models normalise queries and keys along head_dim. Mirage's benchmark of that name normalises the last dimension of Q
+/// and of V, and leaves the keys, whose last dimension is that of positions.
 Source qknorm_gqa(Sizes const& sizes) {
-    return attention(
-        "qknorm_gqa", head_sizes("qknorm_gqa", sizes, 0),
-        {op("QN", "rms_norm", {"Q"}, Attributes::axis(-1)), op("KN", "rms_norm", {"K"}, Attributes::axis(1))});
+    auto const all = head_sizes("qknorm_gqa", sizes, 0);
+    auto const variant = variant_of("qknorm_gqa", sizes);
+    auto const queries = op("QN", "rms_norm", {"Q"}, Attributes::axis(-1));
+    if (variant == mirage)
+        return attention("qknorm_gqa", all,
+                         {variant, "QN", "K", "VN", {queries, op("VN", "rms_norm", {"V"}, Attributes::axis(-1))}});
+    return attention("qknorm_gqa", all,
+                     {variant, "QN", "KN", "V", {queries, op("KN", "rms_norm", {"K"}, Attributes::axis(1))}});
 }
 
+/// The normalised transformer moves X towards rms_norm(H) by a learned A of every column. Mirage's benchmark adds where
+/// it subtracts, and has an A of every element.
 Source ntrans(Sizes const& sizes) {
     expect_sizes("ntrans", sizes);
+    auto const is_mirage = variant_of("ntrans", sizes) == mirage;
     auto const last = Attributes::axis(-1);
     Source out;
     out.name = "ntrans";
     out.dims = {{"B", sizes[0]}, {"K", sizes[1]}};
-    out.inputs = {{"X", {"B", "K"}}, {"H", {"B", "K"}}, {"A", {"1", "K"}}};
-    out.ops = {op("N", "rms_norm", {"H"}, last), op("D", "sub", {"N", "X"}), op("S", "mul", {"D", "A"}),
-               op("T", "add", {"X", "S"}), op("Y", "rms_norm", {"T"}, last)};
+    out.inputs = {{"X", {"B", "K"}}, {"H", {"B", "K"}}, {"A", {is_mirage ? "B" : "1", "K"}}};
+    out.ops = {op("N", "rms_norm", {"H"}, last), op("D", is_mirage ? "add" : "sub", {"N", "X"}),
+               op("S", "mul", {"D", "A"}), op("T", "add", {"X", "S"}), op("Y", "rms_norm", {"T"}, last)};
     out.outputs = {"Y"};
     return out;
 }
@@ -158,6 +192,16 @@ std::vector<BuiltinKey> head_keys(HeadSizes const& defaults) {
             {"head_dim", "columns of a head", defaults.head_dim}};
 }
 
+std::vector<BuiltinVariant> softmax_variants() {
+    return {{"unsafe", "the softmax is exp and a division, without a maximum"},
+            {"safe", "the softmax subtracts the maximum, as the op softmax does"}};
+}
+std::vector<BuiltinVariant> qknorm_variants() {
+    auto out = softmax_variants();
+    out.push_back({"mirage", "as unsafe, with the norms of Mirage's benchmark: Q and V along their last dimension"});
+    return out;
+}
+
 std::vector<Builtin> make_builtins() {
     constexpr HeadSizes grouped{1, 8, 2, 64, 4096, 64};
     return {
@@ -165,21 +209,22 @@ std::vector<Builtin> make_builtins() {
         {"rmsnorm_linear_primitive", "(X / sqrt(sum X^2)) W, in primitive ops", linear_keys(2, 4096, 6144),
          rmsnorm_linear_primitive},
         {"layernorm_linear", "layer_norm(X) W", linear_keys(2, 4096, 6144), layernorm_linear},
-        {"softmax_linear", "softmax(X) W; the softmax does not subtract the maximum", linear_keys(2, 4096, 6144),
-         softmax_linear},
+        {"softmax_linear", "softmax(X) W", linear_keys(2, 4096, 6144), softmax_linear},
         {"gated_mlp", "silu(X W1) * (X W2)", linear_keys(8, 4096, 4096), gated_mlp},
         {"lora", "X W + (X A) B", lora_keys(), lora},
-        {"mha",
-         "softmax(Q K) V, every query head with keys of its own; the scale 1/sqrt(head_dim) is folded into Q, the "
-         "softmax does not subtract the maximum",
-         head_keys({1, 8, 0, 256, 4096, 64}), mha},
-        {"mqa", "as mha, all query heads with the same keys", head_keys({4, 8, 0, 16, 4096, 64}), mqa},
-        {"gqa", "as mha, groups of query heads with the same keys", head_keys(grouped), gqa},
-        {"qknorm_gqa", "as gqa, with rms_norm of queries and keys along head_dim", head_keys(grouped), qknorm_gqa},
+        {"mha", "softmax(Q K) V, every query head with keys of its own; the scale 1/sqrt(head_dim) is folded into Q",
+         head_keys({1, 8, 0, 256, 4096, 64}), mha, softmax_variants()},
+        {"mqa", "as mha, all query heads with the same keys", head_keys({4, 8, 0, 16, 4096, 64}), mqa,
+         softmax_variants()},
+        {"gqa", "as mha, groups of query heads with the same keys", head_keys(grouped), gqa, softmax_variants()},
+        {"qknorm_gqa", "as gqa, with rms_norm of queries and keys along head_dim", head_keys(grouped), qknorm_gqa,
+         qknorm_variants()},
         {"ntrans",
          "residual of a normalised transformer: rms_norm(X + A (rms_norm(H) - X))",
          {{"tokens", "rows of X and H", 8}, {"hidden", "columns of X and H", 4096}},
-         ntrans},
+         ntrans,
+         {{"plain", "as it is described"},
+          {"mirage", "Mirage's benchmark: rms_norm(X + A (rms_norm(H) + X)), A as large as X"}}},
     };
 }
 

@@ -70,6 +70,18 @@ TEST_F(Parts, of_attention_with_the_division_at_the_end) {
     expect_no_parts({sum(N, scores) * sum(N, scores), scores * x, v * v, exp(x), exp(x * w), scores * scores});
 }
 
+/// An exponential that subtracts a maximum is not split; what it is multiplied by is a part all the same.
+TEST_F(Parts, of_safe_attention_whose_values_are_normed) {
+    auto const minus_one = leaf(in, program::constant_minus_one);
+    auto const scores = x * w, weights = exp(scores + minus_one * call(OpCode::max, scores)), normed = v / rms(K, v);
+    auto const total = sum(N, weights);
+    search_for(sum(N, weights * normed) / total);
+    in.set_exponentials(Expressions::Exponentials::shifted);
+
+    expect_parts({weights, total, normed, rms(K, v), weights * v, weights * normed, sum(N, weights * normed)});
+    expect_no_parts({exp(scores), exp(scores) * v, sum(N, exp(scores))});
+}
+
 TEST_F(Parts, of_an_exponential_and_a_root) {
     auto const y = leaf(in, 3);
     search_for(exp(x + w + v) + sqrt(x * w * (v + y)));

@@ -54,6 +54,38 @@ TEST(Builtins, heads_that_share_keys_are_rows) {
     EXPECT_EQ(input_shapes(source), (std::vector<Shape>{{6, 16, 16}, {6, 16, 100}, {6, 100, 16}}));
 }
 
+/// Ops of a program as it is searched, by name.
+std::vector<std::string> op_names(Source const& source) {
+    std::vector<std::string> out;
+    for (auto const& op : build(source).ops) out.emplace_back(info(op.code).name);
+    return out;
+}
+
+TEST(Builtins, attention_has_a_safe_variant) {
+    auto const unsafe = find_builtin("gqa")->make({1, 8, 2, 4, 100, 16});
+    auto const safe = find_builtin("gqa")->make({1, 8, 2, 4, 100, 16, 1});
+
+    EXPECT_EQ(find_builtin("gqa")->make({1, 8, 2, 4, 100, 16, 0}), unsafe);
+    EXPECT_EQ(std::ranges::count(op_names(unsafe), "max"), 0);
+    EXPECT_EQ(std::ranges::count(op_names(safe), "max"), 1);
+    EXPECT_THROW((void)find_builtin("gqa")->make({1, 8, 2, 4, 100, 16, 2}), base::InputError);
+}
+
+TEST(Builtins, variants_of_mirage_are_what_its_benchmarks_compute) {
+    auto const norms = [](Source const& source) {
+        std::vector<std::string> of;
+        for (auto const& op : source.ops)
+            if (op.op == "rms_norm") of.push_back(op.in[0]);
+        return of;
+    };
+
+    EXPECT_EQ(norms(find_builtin("qknorm_gqa")->make({1, 8, 2, 4, 100, 16})), (std::vector<std::string>{"Q", "K"}));
+    EXPECT_EQ(norms(find_builtin("qknorm_gqa")->make({1, 8, 2, 4, 100, 16, 2})), (std::vector<std::string>{"Q", "V"}));
+    auto const ntrans = find_builtin("ntrans")->make({8, 64, 1});
+    EXPECT_EQ(input_shapes(ntrans)[2], (Shape{8, 64}));
+    EXPECT_EQ(op_names(ntrans), (std::vector<std::string>{"rms_norm", "add", "mul", "add", "rms_norm"}));
+}
+
 TEST(Builtins, mha_and_mqa_know_their_key_heads) {
     EXPECT_EQ(input_shapes(find_builtin("mha")->make({3, 8, 0, 4, 100, 16}))[0], (Shape{24, 4, 16}));
     EXPECT_EQ(input_shapes(find_builtin("mqa")->make({3, 8, 0, 4, 100, 16}))[0], (Shape{3, 32, 16}));

@@ -13,7 +13,7 @@ namespace espalier::config {
 struct ProgramChoice {
     program::Source source;
     std::string builtin;             ///< empty: written in ops
-    std::vector<std::int64_t> sizes; ///< of all keys of the built-in
+    std::vector<std::int64_t> sizes; ///< of all keys of the built-in, and its variant if it is not the first
 };
 
 /// A built-in program with its sizes, or a program in dims, inputs, ops and outputs.

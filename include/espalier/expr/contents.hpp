@@ -8,13 +8,16 @@
 
 namespace espalier::expr {
 
+/// Ingredients, or factors, as bits.
+using Bits = std::uint32_t;
+
 /// What only certain operations bring into an expression; once there it never disappears.
 struct Ingredient {
     enum class Kind : std::uint8_t {
         call,      ///< one function without laws, of certain arguments
         exp,       ///< an exponential of anything
         sqrt,      ///< a root of anything
-        quotient,  ///< a division by anything
+        quotient,  ///< a division by what has a factor
         several,   ///< a sum of terms, outside exponents
         reduction, ///< one factor alone, summed
         constant,
@@ -22,12 +25,10 @@ struct Ingredient {
     Kind kind{};
     program::OpCode function{}; ///< of a call
     int constant = 0;           ///< which leaf
+    Bits factor = 0;            ///< of a quotient: below the bar; of a call: what it is as a factor
 
     bool operator==(Ingredient const&) const = default;
 };
-
-/// Ingredients, or factors, as bits.
-using Bits = std::uint32_t;
 
 /// The factors of a monomial above its bar, without constants. All exponentials are one factor, as they become one when
 /// they are multiplied; so are roots.
@@ -70,6 +71,8 @@ private:
     [[nodiscard]] Bits inner_bits(std::uint32_t mono);
     [[nodiscard]] Bits call_bits(std::uint32_t atom);
     [[nodiscard]] Bits reduction_bit(std::uint32_t mono) const;
+    [[nodiscard]] Bits factors_below(std::uint32_t mono) const;
+    [[nodiscard]] Bits factor_of(std::uint32_t atom) const;
     [[nodiscard]] Bits bit_of(Ingredient const& wanted) const;
     [[nodiscard]] Product product_of(std::uint32_t mono) const;
     void want(Ingredient const& ingredient, std::uint32_t atom);
@@ -83,7 +86,7 @@ private:
     std::vector<std::uint32_t> factors_; ///< atoms, in the order of their bits
     std::vector<std::vector<Product>> groups_;
     std::vector<Known> known_;
-    bool has_lone_sums_ = true;        ///< what one factor alone is summed to comes from nothing but sums
+    bool has_lone_sums_ = true;         ///< what one factor alone is summed to comes from nothing but sums
     bool has_lone_exponentials_ = true; ///< and so does what exponentials are summed to
 };
 

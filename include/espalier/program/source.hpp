@@ -83,11 +83,19 @@ struct BuiltinKey {
     std::string_view description;
     std::int64_t default_size;
 };
+/// Another spelling of a built-in program, or the one that somebody else measures under its name.
+struct BuiltinVariant {
+    std::string_view name;
+    std::string_view description;
+};
 struct Builtin {
     std::string_view name;
     std::string_view description;
     std::vector<BuiltinKey> keys;
-    Source (*make)(std::vector<std::int64_t> const& sizes); ///< sizes in the order of `keys`; throws InputError
+    /// Sizes in the order of `keys`, and behind them, if it is not the first, the number of the variant. Throws
+    /// InputError.
+    Source (*make)(std::vector<std::int64_t> const& sizes);
+    std::vector<BuiltinVariant> variants = {}; ///< the first is the default; none: there is one spelling
 };
 [[nodiscard]] std::vector<Builtin> const& builtins();
 [[nodiscard]] Builtin const* find_builtin(std::string_view name);

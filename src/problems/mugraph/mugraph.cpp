@@ -57,8 +57,7 @@ void drop_useless_ops(Setup& setup) {
     auto const is_useless = [&](SearchOp const& op) {
         auto const made_of = supply_of(op, {});
         auto const occurs = [&](program::OpCode function) { return expressions.occurs(function); };
-        return (made_of.has_sums && expressions.max_monomials() < 2) ||
-               !std::ranges::all_of(made_of.functions, occurs);
+        return (made_of.has_sums && expressions.max_monomials() < 2) || !std::ranges::all_of(made_of.functions, occurs);
     };
     std::erase_if(setup.space.kernel_ops, is_useless);
     std::erase_if(setup.space.block_ops, is_useless);
@@ -70,7 +69,7 @@ bool is_of_earlier_stage(Space const& space, Node const& node) {
     auto const size = size_of(node);
     return std::any_of(space.stages.begin(), space.stages.begin() + node.stage, [&](Limits const& limits) {
         return size.graph_kernels <= limits.graph_kernels && size.kernel_ops <= limits.kernel_ops &&
-               size.block_ops <= limits.block_ops && !limits.combines;
+               size.block_ops <= limits.block_ops && limits.spare_ops < 0;
     });
 }
 

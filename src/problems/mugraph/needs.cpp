@@ -22,7 +22,7 @@ int sets_that_cover(Bits all, std::span<Bits const> sets) {
 /// Whether one supply can stand for another.
 bool is_as_good(Supply const& a, Supply const& b) {
     return a.ingredients == b.ingredients && a.functions == b.functions && a.products >= b.products &&
-           a.uses_up >= b.uses_up && a.is_accumulator == b.is_accumulator;
+           a.divides_by_call == b.divides_by_call && a.uses_up >= b.uses_up && a.is_accumulator == b.is_accumulator;
 }
 
 constexpr int impossible = 1 << 20;
@@ -30,9 +30,7 @@ constexpr int impossible = 1 << 20;
 } // namespace
 
 Needs::Needs(Setup const& setup, expr::Expressions& expressions, std::span<ExprId const> targets)
-    : setup_(&setup),
-      contents_(expressions, setup.prune == Prune::none ? std::span<ExprId const>{} : targets) {
-    is_on_ = setup.prune != Prune::none && setup.space.has_bounds;
+    : setup_(&setup), contents_(expressions, setup.prune == Prune::none ? std::span<ExprId const>{} : targets) {
     for (auto const* ops : {&setup.space.kernel_ops, &setup.space.block_ops, &setup.space.unlooped_block_ops})
         add_supplies(*ops);
     for (std::size_t i = 0; i < setup.target.graph.inputs.size(); ++i)
@@ -65,8 +63,7 @@ Needs::Place Needs::place_of(KernelState const& kernel, BlockState const& block)
     for (int i = 0; i < block.tensors.count; ++i) {
         auto const& value = block.block->values[block.tensors[i]];
         if (i >= block.tensors.inputs) out.tensors.push_back(value.expr);
-        out.is_in_loop = out.is_in_loop ||
-                         (!block.tensors.is_consumed(i) && value.side == program::LoopSide::in_loop);
+        out.is_in_loop = out.is_in_loop || (!block.tensors.is_consumed(i) && value.side == program::LoopSide::in_loop);
     }
     return out;
 }
@@ -76,7 +73,7 @@ int Needs::ops_left(KernelState const& kernel, int graphs_left) {
     auto const kernels = space.kernel_op_limit(kernel.limits, kernel.tensors.inputs) - kernel.ops;
     auto const graphs = std::min(kernels, graphs_left);
     auto const left = kernels - graphs + graphs * space.block_op_limit(kernel.limits, 1);
-    if (!kernel.limits.combines) return left;
+    if (kernel.limits.spare_ops < 0) return left;
     return std::min(left, ops_of_program() + kernel.limits.spare_ops - kernel.total_ops);
 }
 
@@ -87,7 +84,7 @@ int Needs::ops_left(KernelState const& kernel, BlockState const& block) {
     after.total_ops += block.ops;
     auto const here = space.block_op_limit(block.limits, block.block->begin.count) - block.ops;
     auto const later = ops_left(after, kernel.limits.graph_kernels - block.block->kernel - 1);
-    if (!kernel.limits.combines) return here + later;
+    if (kernel.limits.spare_ops < 0) return here + later;
     return std::min(here + later, ops_of_program() + kernel.limits.spare_ops - after.total_ops);
 }
 
@@ -149,20 +146,39 @@ int Needs::ops_for(Lack const& lack) {
 int Needs::ops_after(Supply const& supply, Lack const& lack) {
     auto after = lack;
     after.ingredients &= ~supply.ingredients;
-    auto const wanted = contents_.ingredients();
-    for (auto const function : supply.functions)
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            if ((after.ingredients >> i & 1u) != 0 && wanted[i].kind == expr::Ingredient::Kind::call &&
-                wanted[i].function == function) {
-                after.ingredients &= ~(Bits{1} << i);
-                break;
-            }
     after.products = std::max(0, lack.products - supply.products);
     after.unread = std::max(0, lack.unread - supply.uses_up);
     after.is_in_loop = lack.is_in_loop && !supply.is_accumulator;
-    auto const helps = after.ingredients != lack.ingredients || after.products < std::max(lack.products, 0) ||
-                       after.unread < std::max(lack.unread, 0) || after.is_in_loop != lack.is_in_loop;
-    return helps ? 1 + ops_for(after) : impossible;
+    return ops_after_calls(supply.functions, supply.divides_by_call, lack, after);
+}
+
+/// Of every function one call, and with it that its result stands below a bar, if the op divides by it.
+int Needs::ops_after_calls(std::span<program::OpCode const> functions, bool divides, Lack const& before,
+                           Lack const& after) {
+    if (functions.empty()) return after == before ? impossible : 1 + ops_for(after);
+    auto best = ops_after_calls(functions.subspan(1), divides, before, after);
+    for (std::size_t i = 0; i < contents_.ingredients().size(); ++i) {
+        if (!is_call_of(i, functions[0])) continue;
+        auto next = after;
+        next.ingredients &= ~(Bits{1} << i);
+        if (divides) next.ingredients &= ~quotient_by(contents_.ingredients()[i].factor);
+        if (next.ingredients != after.ingredients)
+            best = std::min(best, ops_after_calls(functions.subspan(1), divides, before, next));
+    }
+    return best;
+}
+
+bool Needs::is_call_of(std::size_t ingredient, program::OpCode function) const {
+    auto const& one = contents_.ingredients()[ingredient];
+    return one.kind == expr::Ingredient::Kind::call && one.function == function;
+}
+
+Bits Needs::quotient_by(Bits factor) const {
+    Bits out = 0;
+    auto const all = contents_.ingredients();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].kind == expr::Ingredient::Kind::quotient && all[i].factor == factor) out |= Bits{1} << i;
+    return out;
 }
 
 } // namespace espalier::problems::mugraph

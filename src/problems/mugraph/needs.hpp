@@ -37,7 +37,7 @@ public:
     [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left);
     [[nodiscard]] int ops_left(KernelState const& kernel, BlockState const& block);
 
-    [[nodiscard]] bool is_on() const { return is_on_; }
+    [[nodiscard]] bool is_on() const { return setup_->prune != Prune::none && setup_->space.has_bounds; }
     /// Of the whole program, from its inputs.
     [[nodiscard]] int ops_of_program();
 
@@ -48,23 +48,25 @@ private:
         int products = 0;
         int unread = 0;
         bool is_in_loop = false;
-        [[nodiscard]] bool is_nothing() const {
-            return ingredients == 0 && products <= 0 && unread <= 0 && !is_in_loop;
-        }
+        [[nodiscard]] bool is_nothing() const { return *this == Lack{}; }
+        bool operator==(Lack const&) const = default;
     };
     [[nodiscard]] int products_needed(Place const& place);
     [[nodiscard]] int factors_apart(expr::Product const& product, Place const& place);
     [[nodiscard]] int ops_for(Lack const& lack);
     [[nodiscard]] int ops_after(Supply const& supply, Lack const& lack);
+    [[nodiscard]] int ops_after_calls(std::span<program::OpCode const> functions, bool divides, Lack const& before,
+                                      Lack const& after);
+    [[nodiscard]] bool is_call_of(std::size_t ingredient, program::OpCode function) const;
+    [[nodiscard]] expr::Bits quotient_by(expr::Bits factor) const;
     void add_supplies(std::vector<SearchOp> const& ops);
 
     Setup const* setup_;
     expr::Contents contents_;
     std::vector<Supply> supplies_;
-    std::vector<program::ExprId> inputs_; ///< of the program
+    std::vector<program::ExprId> inputs_;          ///< of the program
     std::unordered_map<std::uint64_t, int> known_; ///< by what is missing
-    int ops_of_program_ = -1;
-    bool is_on_ = false;
+    int ops_of_program_ = -1;                      ///< negative: not asked for yet
 };
 
 } // namespace espalier::problems::mugraph

@@ -46,7 +46,8 @@ Begin get_begin(base::ByteReader& from) {
     }
     for (auto& axis : begin.axes) axis.kind = from.get<std::uint8_t>();
     begin.loop_as = from.get<std::uint8_t>();
-    if (begin.count > max_operands || begin.loop_as > program::Word::max_symbols) throw base::SystemError("packed data is not a node");
+    if (begin.count > max_operands || begin.loop_as > program::Word::max_symbols)
+        throw base::SystemError("packed data is not a node");
     return begin;
 }
 

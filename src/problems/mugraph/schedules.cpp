@@ -34,15 +34,34 @@ struct Candidate {
     std::span<SymbolicShape const> operands;
 };
 
-bool operands_fit(Setup const& setup, Candidate const& of, Sizes const& sizes) {
-    auto const size = program::info(setup.target.graph.dtype).size_bytes;
-    std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < of.operands.size(); ++i) {
-        auto const tile = setup.target.tile(of.operands[i], of.begin, of.kernel, static_cast<int>(i));
-        bytes += size * program::element_count(numbers(tile, sizes));
+/// How much memory the operands of a kernel take, for one schedule after the other.
+class OperandMemory {
+public:
+    /// `known`: the sizes before this kernel.
+    OperandMemory(Setup const& setup, Candidate const& of, Sizes const& known)
+        : begin_(of.begin), limit_(setup.space.shared_memory_bytes) {
+        auto const size = program::info(setup.target.graph.dtype).size_bytes;
+        for (std::size_t i = 0; i < of.operands.size(); ++i)
+            bytes_[i] = size * program::element_count(numbers(of.operands[i], known));
     }
-    return bytes <= setup.space.shared_memory_bytes;
-}
+    [[nodiscard]] bool fits(KernelSizes const& sizes) const {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < begin_.count; ++i) sum += bytes_[i] / parts(begin_.cuts[i], sizes);
+        return sum <= limit_;
+    }
+
+private:
+    [[nodiscard]] static std::int64_t parts(Cut const& cut, KernelSizes const& sizes) {
+        std::int64_t out = cut.loop >= 0 ? sizes.loop : 1;
+        for (std::size_t a = 0; a < 3; ++a)
+            if (cut.grid[a] >= 0) out *= sizes.grid[a];
+        return out;
+    }
+
+    Begin const& begin_;
+    std::int64_t limit_;
+    std::array<std::int64_t, max_operands> bytes_{};
+};
 
 bool block_fits(Setup const& setup, Schedules::Place const& at, int kernel, Sizes const& sizes) {
     std::vector<program::Shape> operands;
@@ -120,16 +139,18 @@ Schedules::List Schedules::extend(Place const& at, int kernel, List const& befor
     auto const& begin = at.node.begin[static_cast<std::size_t>(kernel)];
     auto const operands = operand_shapes(at.state, begin);
     List out;
-    for (auto const& one : before)
+    for (auto const& one : before) {
+        OperandMemory const memory(*setup_, {begin, kernel, operands}, one.sizes);
         for (auto const& sizes : sizes_of(setup_->space, begin, operands, one.sizes)) {
             notes_->stop().check();
+            if (!memory.fits(sizes)) continue;
             auto next = one;
             next.sizes = with_kernel(setup_->target, kernel, sizes, one.sizes);
             next.kernels[static_cast<std::size_t>(kernel)] = sizes;
-            if (!operands_fit(*setup_, {begin, kernel, operands}, next.sizes)) continue;
             if (check == MemoryCheck::whole_block && !block_fits(*setup_, at, kernel, next.sizes)) continue;
             out.push_back(next);
         }
+    }
     return out;
 }
 
@@ -203,9 +224,8 @@ std::optional<Reject> Schedules::why_infeasible(Begin const& begin, int kernel, 
     for (auto const& one : before) {
         notes_->stop().check();
         auto const all = sizes_of(setup_->space, begin, operands, one.sizes);
-        for (auto const& sizes : all)
-            if (operands_fit(*setup_, {begin, kernel, operands}, with_kernel(setup_->target, kernel, sizes, one.sizes)))
-                return std::nullopt;
+        OperandMemory const memory(*setup_, {begin, kernel, operands}, one.sizes);
+        if (std::ranges::any_of(all, [&](KernelSizes const& sizes) { return memory.fits(sizes); })) return std::nullopt;
         if (!all.empty())
             reason = Reject::memory;
         else if (begin.has_loop() && reason != Reject::memory &&

@@ -13,7 +13,8 @@ namespace espalier::problems::mugraph {
 namespace {
 
 constexpr int most_views = 4;
-constexpr int combining_block_ops = 12, combining_spare_ops = 3; ///< maxima, and what rescales sums and products
+constexpr int many_block_ops = 12, spare_ops = 2; ///< of long programs: an accumulator, and what it saves
+constexpr int combining_spare_ops = 3;            ///< maxima, and what rescales sums and products
 constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
@@ -196,8 +197,9 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     space.max_operands = std::clamp(inputs, space.max_operands, max_operands);
     space.max_kernel_ops = space.graph_kernels > 1 ? 2 : 3;
     space.max_block_ops = space.graph_kernels > 1 ? 5 : 7;
-    space.has_partial_maxima =
-        space.graph_kernels > 1 && traits.has_exp && traits.ops.contains(OpCode::max) && !config.space.unsafe_softmax;
+    space.has_partial_maxima = traits.has_exp && traits.ops.contains(OpCode::max) &&
+                               !config.space.unsafe_softmax.value_or(false) &&
+                               traits.symbols + 4 * 2 <= Word::max_symbols;
     space.grid_dims = traits.rank >= 3 ? 2 : 1;
     space.has_single_blocks = true;
     if (space.grid_dims == 1) space.taken_twice = traits.taken_twice; // with more, operands are cut alike
@@ -291,28 +293,25 @@ int one_kernel_block_ops(Traits const& traits) {
 }
 
 /// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
-/// stage is searched from the start; those before it cost little beside it. What two small kernels can do comes before
-/// large single ones.
+/// stage is searched from the start; those before it cost little beside it.
 std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, Traits const& traits) {
     auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;
     if (is_chosen || space.grids != GridRule::divisors) return {space.widest()};
     std::vector<Limits> out;
-    auto const most = one_kernel_block_ops(traits);
-    for (int ops = 1; ops <= most; ++ops) {
-        out.push_back({1, 1, ops});
-        if (ops == few_block_ops) out.push_back({1, 2, ops});
-    }
     auto const add = [&](Limits const& limits) {
         if (!std::ranges::count(out, limits)) out.push_back(limits);
     };
-    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) add({1, kernels, space.max_block_ops});
+    for (int ops = 1; ops <= one_kernel_block_ops(traits); ++ops) add({1, 1, ops});
+    add({.block_ops = many_block_ops, .spare_ops = spare_ops});
     if (space.has_partial_maxima)
-        out.push_back({.graph_kernels = 2,
-                       .kernel_ops = 2,
-                       .block_ops = combining_block_ops,
-                       .combines = true,
-                       .spare_ops = combining_spare_ops});
-    if (space.graph_kernels > 1) out.push_back(space.widest());
+        add({.graph_kernels = 2,
+             .kernel_ops = 2,
+             .block_ops = many_block_ops,
+             .combines = true,
+             .spare_ops = combining_spare_ops});
+    add({1, 2, few_block_ops});
+    for (int kernels = 2; kernels <= space.max_kernel_ops; ++kernels) add({1, kernels, space.max_block_ops});
+    if (space.graph_kernels > 1) add(space.widest());
     return out;
 }
 
@@ -329,6 +328,7 @@ std::string words_of(Limits const& limits) {
                                          counted(library, "library kernel"))
                            : counted(limits.graph_kernels, "kernel");
     out += fmt::format(", {}{}", counted(limits.block_ops, "block op"), limits.graph_kernels > 1 ? " each" : "");
+    if (limits.spare_ops >= 0 && !limits.combines) out += fmt::format(", {} more than needed", limits.spare_ops);
     if (limits.combines) out += ", the second of which combines parts of rows";
     return out;
 }

@@ -17,7 +17,8 @@ public:
     Recorder(std::span<expr::Ingredient const> wanted, Supply& out) : wanted_(wanted), out_(out) {}
 
 private:
-    static constexpr ExprId constant{1000};
+    static constexpr ExprId constant{1000}, called{2000};
+    static constexpr std::uint32_t depth(ExprId e) { return e.value < constant.value ? e.value : 0; }
 
     ExprId leaf(int index) override {
         supply([&](auto const& one) { return one.kind == Kind::constant && one.constant == index; });
@@ -26,31 +27,33 @@ private:
     ExprId add(ExprId a, ExprId b) override {
         out_.has_sums = true;
         supply([](auto const& one) { return one.kind == Kind::several; });
-        return a == constant ? b : b == constant ? a : std::max(a, b);
+        return {std::max(depth(a), depth(b))};
     }
     ExprId mul(ExprId a, ExprId b) override {
-        if (a == constant || b == constant) return a == constant ? b : a;
-        ExprId const out{a.value + b.value + 1};
+        if (a == constant) return b;
+        if (b == constant) return a;
+        ExprId const out{depth(a) + depth(b) + 1};
         out_.products = std::max(out_.products, static_cast<int>(out.value));
         return out;
     }
-    ExprId div(ExprId a, ExprId) override {
-        supply([](auto const& one) { return one.kind == Kind::quotient; });
+    ExprId div(ExprId a, ExprId b) override {
+        out_.divides_by_call = out_.divides_by_call || b == called;
+        if (b != called) supply([](auto const& one) { return one.kind == Kind::quotient; });
         return a;
     }
     ExprId inverse(ExprId a) override { return div({}, a); }
     ExprId sum(program::Word const&, ExprId a) override {
-        if (a.value == 0) supply([](auto const& one) { return one.kind == Kind::reduction; });
+        if (depth(a) == 0) supply([](auto const& one) { return one.kind == Kind::reduction; });
         return a;
     }
-    ExprId call(program::OpCode function, program::Word const& size, std::span<ExprId const> arguments) override {
+    ExprId call(program::OpCode function, program::Word const&, std::span<ExprId const> arguments) override {
+        auto const has_laws =
+            arguments.size() == 1 && (function == program::OpCode::exp || function == program::OpCode::sqrt);
         out_.functions.push_back(function);
-        auto const has_laws = arguments.size() == 1 && size.is_unit();
         supply([&](auto const& one) {
-            return has_laws && ((one.kind == Kind::exp && function == program::OpCode::exp) ||
-                                (one.kind == Kind::sqrt && function == program::OpCode::sqrt));
+            return has_laws && one.kind == (function == program::OpCode::exp ? Kind::exp : Kind::sqrt);
         });
-        return {};
+        return has_laws ? ExprId{} : called;
     }
     template <class Is>
     void supply(Is&& is) {

@@ -52,10 +52,8 @@ struct Limits {
     int graph_kernels = 1;
     int kernel_ops = 1;
     int block_ops = 1;
-    /// Two kernels, the second of which loops over what the blocks of the first made of their parts of a row, and rescales
-    /// it; with so many ops more than every program needs.
-    bool combines = false;
-    int spare_ops = 0;
+    bool combines = false; ///< two kernels: the second loops over the parts of rows that blocks of the first made
+    int spare_ops = -1;    ///< of all kernels, more than every program needs; negative: no limit
     bool operator==(Limits const&) const = default;
 };
 
