@@ -15,15 +15,18 @@ std::string elements_of(std::vector<program::Shape> const& shapes) {
 }
 
 /// What the harness must know of the program at hand.
-std::string facts(Plan const& input, std::string const& name) {
+std::string facts(Plan const& input, std::string const& name, std::string_view target, BenchOf where) {
     auto const& dtype = program::info(input.dtype);
     std::vector<program::Shape> shapes;
     for (auto const& one : input.inputs) shapes.push_back(one.shape);
-    return fmt::format(R"c(#define TARGET "cpu"
+    return fmt::format(R"c(#define TARGET "{10}"
+#define IS_ON_DEVICE {11}
 #define CANDIDATE {0}
 #define CANDIDATE_WORKSPACE {0}_workspace_bytes
 #define INPUT_PROGRAM {0}_input
 #define INPUT_PROGRAM_WORKSPACE {0}_input_workspace_bytes
+#define DEVICE_(name, what) name##_##what
+#define DEVICE(name, what) DEVICE_(name, what)
 #define ROUNDING {1} /* of the arithmetic */
 #define DIGITS {2} /* of what is stored */
 #define IS_{3}
@@ -39,7 +42,7 @@ extern "C" int CANDIDATE(void const* const*, void* const*, void*), INPUT_PROGRAM
                        : dtype.size_bytes == 4 ? "float"
                                                : "double",
                        input.inputs.size(), input.outputs.size(), input.keeps_integers ? 1 : 0, elements_of(shapes),
-                       elements_of(input.outputs));
+                       elements_of(input.outputs), target, where == BenchOf::device ? 1 : 0);
 }
 
 constexpr std::string_view memory_text = R"c(
@@ -199,7 +202,10 @@ struct Times {
     long count = 0, calls = 1;
     double median = 0, low = 0, high = 0;
 };
-static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
+)c";
+
+constexpr std::string_view sample_text =
+    R"c(static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
     double const start = now();
     for (long k = 0; k < calls; ++k) {
         Stored** const inputs = copies->inputs + copies->next * INPUTS;
@@ -208,7 +214,38 @@ static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
     }
     return (now() - start) / (double)calls;
 }
-static int by_value(void const* a, void const* b) {
+)c";
+
+/// Every copy of the inputs is uploaded before the first sample.
+constexpr std::string_view device_sample_text = R"c(
+extern "C" {
+void *DEVICE(CANDIDATE, upload)(void const* const*), *DEVICE(INPUT_PROGRAM, upload)(void const* const*);
+int DEVICE(CANDIDATE, launch)(void*), DEVICE(INPUT_PROGRAM, launch)(void*);
+int DEVICE(CANDIDATE, wait)(void), DEVICE(INPUT_PROGRAM, wait)(void);
+}
+static double sample(Program* program, Tensors*, Copies* copies, long calls) {
+    static void* resident[2][64];
+    int const who = program == CANDIDATE ? 0 : 1;
+    for (long c = 0; c < copies->count; ++c) {
+        void const* const* const inputs = (void const* const*)(copies->inputs + c * INPUTS);
+        if (resident[who][c] == nullptr)
+            resident[who][c] = who == 0 ? DEVICE(CANDIDATE, upload)(inputs) : DEVICE(INPUT_PROGRAM, upload)(inputs);
+        if (resident[who][c] == nullptr) fail("no memory on the device: search a smaller program");
+    }
+    double const start = now();
+    int status = 0;
+    for (long k = 0; k < calls; ++k) {
+        void* const tensors = resident[who][copies->next];
+        copies->next = (copies->next + 1) % copies->count;
+        status |= who == 0 ? DEVICE(CANDIDATE, launch)(tensors) : DEVICE(INPUT_PROGRAM, launch)(tensors);
+    }
+    status |= who == 0 ? DEVICE(CANDIDATE, wait)() : DEVICE(INPUT_PROGRAM, wait)();
+    if (status != 0) fail("the program refused to run");
+    return (now() - start) / (double)calls;
+}
+)c";
+
+constexpr std::string_view main_text = R"c(static int by_value(void const* a, void const* b) {
     double const x = *(double const*)a, y = *(double const*)b;
     return (x > y) - (x < y);
 }
@@ -280,7 +317,7 @@ static void print_for_people(Check const* check, Times const* times, int threads
 
 /// Threads that wander among cores, or wait for one another on the same one, measure nothing.
 static void bind_threads(char** argv) {
-    if (getenv("OMP_PROC_BIND") != nullptr) return;
+    if (IS_ON_DEVICE || getenv("OMP_PROC_BIND") != nullptr) return;
     setenv("OMP_PROC_BIND", "true", 1);
     execv("/proc/self/exe", argv); // if that fails, they are not bound
 }
@@ -338,12 +375,13 @@ int main(int argc, char** argv) {
 
 } // namespace
 
-std::string bench_source(Plan const& input, std::string const& name) {
+std::string bench_source(Plan const& input, std::string const& name, std::string_view target, BenchOf where) {
     return std::string("// Checks a program against float64, and then measures it: see ./build\n"
                        "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                        "#include <sys/mman.h>\n#include <time.h>\n#include <unistd.h>\n\n") +
-           facts(input, name) + std::string(memory_text) + "\n" + std::string(conversions_text()) +
-           reference_source(input) + std::string(harness_text);
+           facts(input, name, target, where) + std::string(memory_text) + "\n" + std::string(conversions_text()) +
+           reference_source(input) + std::string(harness_text) +
+           std::string(where == BenchOf::device ? device_sample_text : sample_text) + std::string(main_text);
 }
 
 } // namespace espalier::codegen
