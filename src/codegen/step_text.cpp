@@ -1,12 +1,13 @@
 #include "step_text.hpp"
 
+#include "plan_steps.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <string_view>
 
 namespace espalier::codegen {
@@ -48,7 +49,10 @@ public:
         point_at("a", step_.reads, "const");
         point_at("f", step_.factor, "const");
         out_.add(fmt::format("{}* const o = {};", type_of(step_.target), start_of(step_.target)));
-        is_by_column() ? by_column() : by_element();
+        if (step_.product.rows > 0)
+            by_product();
+        else
+            is_by_column() ? by_column() : by_element();
         out_.close();
     }
 
@@ -202,24 +206,13 @@ private:
 
     // --- loops
 
-    /// The address of a read moves by this when the loop goes on by one; nothing if that varies.
-    [[nodiscard]] std::optional<std::int64_t> stride_of(Source const& source, std::size_t loop) const {
-        std::int64_t out = 0;
-        for (int d = 0; d < source.index.rank(); ++d)
-            for (auto const& digit : source.index[d].digits) {
-                if (digit.loop != loop) continue;
-                if (digit.below != 1 || digit.size < step_.loop_size(loop)) return std::nullopt;
-                out += digit.stride * source.view.strides[d];
-            }
-        return out;
-    }
     /// Sums run over rows of their operands: then neighbouring results are summed together.
     [[nodiscard]] bool is_by_column() const {
         if (step_.reducer == Reducer::none || step_.reduced.empty() || rank_ == 0 || step_.kept.back() == 1)
             return false;
         auto const last = rank_ + step_.reduced.size() - 1;
         return std::ranges::any_of(step_.reads, [&](Source const& read) {
-            return stride_of(read, rank_ - 1) == 1 && stride_of(read, last) != 1;
+            return stride_of(step_, read, rank_ - 1) == 1 && stride_of(step_, read, last) != 1;
         });
     }
     void open_loop(std::size_t loop) {
@@ -233,6 +226,40 @@ private:
     }
     void close(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) out_.close();
+    }
+    /// The place of a matrix in a batch: what the loops before the last two add.
+    [[nodiscard]] std::string batch_text(Source const& source) const {
+        std::vector<std::string> terms;
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop)
+            if (auto const stride = stride_of(step_, source, loop).value(); stride != 0)
+                terms.push_back(times(stride, fmt::format("i{}", loop)));
+        return sum_of(terms);
+    }
+    void by_product() {
+        auto const& [rows, columns, packs_left, packs_right] = step_.product;
+        auto const &left = step_.reads[0], &right = step_.reads[1];
+        auto const depth = step_.reduced[0];
+        auto const stride = [&](Source const& of, std::size_t loop) { return stride_of(step_, of, loop).value(); };
+        auto const is_panel = buffer(right.view).panel > 0;
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop) open_loop(loop);
+        auto const target = [&] {
+            std::vector<std::string> terms{"o"};
+            for (std::size_t i = 0; i + 2 < rank_; ++i)
+                terms.push_back(times(step_.target.strides[static_cast<int>(i)], fmt::format("i{}", i)));
+            return sum_of(terms);
+        }();
+        std::size_t next = 0;
+        auto const scratch = [&](bool is_packed) { return is_packed ? start_of(step_.scratch[next++]) : "(real*)0"; };
+        auto const to_left = scratch(packs_left), to_right = scratch(packs_right);
+        out_.add(fmt::format(
+            "product<{}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
+            step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
+            batch_text(left), stride(left, rank_ - 2), stride(left, rank_), batch_text(right), stride(right, rank_),
+            is_panel ? 1 : stride(right, rank_ - 1),
+            is_panel ? stride(right, rank_ - 1) * columns : stride(right, rank_ - 1) * columns, target,
+            step_.target.strides[static_cast<int>(rank_) - 2], step_.update == Update::set ? "true" : "s == 0", to_left,
+            to_right));
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop) out_.close();
     }
     void by_column() {
         auto const last = rank_ - 1;

@@ -115,7 +115,7 @@ void sort_by_times(Records& records) {
     std::ranges::stable_sort(records, [&](auto const& a, auto const& b) {
         auto const &of_a = times.at(a.key), &of_b = times.at(b.key);
         if (group_of(of_a) != group_of(of_b)) return group_of(of_a) < group_of(of_b);
-        return group_of(of_a) == 0 && of_a->ms < of_b->ms;
+        return group_of(of_a) == 0 && of_a->speedup() > of_b->speedup();
     });
 }
 
