@@ -64,7 +64,10 @@ int emit_command(EmitArguments const& arguments);
 
 struct MeasureArguments {
     std::string run;
+    std::string target; ///< empty: the first that the run's kind has
     std::int64_t top = 10;
+    std::int64_t threads = 0; ///< 0: one for each core
+    std::int64_t seconds = 1; ///< for each result
     bool json = false;
 };
 int measure_command(MeasureArguments const& arguments);

@@ -3,6 +3,7 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/print.hpp"
+#include "espalier/store/run_folder.hpp"
 
 #include <fmt/ranges.h>
 
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 namespace espalier::app {
 namespace {
@@ -60,10 +62,13 @@ base::Json to_json(std::size_t id, std::uint64_t key, problems::Measurement cons
                    {"noise", measured.noise},
                    {"executed", search::name(measured.executed)}};
     if (!measured.reason.empty()) out["reason"] = measured.reason;
+    out.update(measured.more);
     return out;
 }
 
-std::string to_text(base::Json const& one, std::string const& unit) {
+std::string to_text(base::Json const& one, std::string const& told, std::string const& unit) {
+    if (!told.empty())
+        return fmt::format("{:>6}  {}  {}\n", one["id"].get<std::size_t>(), one["key"].get<std::string>(), told);
     auto const reason = one.contains("reason") ? ": " + one["reason"].get<std::string>() : std::string();
     return fmt::format("{:>6}  {}  {:.6g} {} +- {:.2g} %  executed: {}{}\n", one["id"].get<std::size_t>(),
                        one["key"].get<std::string>(), one["cost"].get<double>(), unit, 100 * one["noise"].get<double>(),
@@ -98,8 +103,27 @@ problems::Command measure() {
             .examples = "Example:\n  espalier measure runs/mine --top 5",
             .options = {{"run", "Run folder", "RUN", &to->run},
                         {"--top", "How many of the best (10); 0: all", "N", &to->top, 0, 1'000'000'000},
+                        {"--target", "As what code (the first that there is)", "TARGET", &to->target},
+                        {"--threads", "0: one for each core", "N", &to->threads, 0, 4096},
+                        {"--seconds", "Of measuring, for each result (1)", "S", &to->seconds, 1, 3600},
                         {"--json", "As JSON", "", &to->json}},
             .run = [to](auto const&) { return measure_command(*to); }};
+}
+
+/// What was measured becomes a part of the run. That does not keep the numbers from being shown.
+void store_measured(OpenedRun const& run, std::map<std::uint64_t, base::Bytes> const& payloads) {
+    if (payloads.empty()) return;
+    try {
+        store::RunFolder const folder({.path = run.summary().folder}, run.summary().record.identity);
+        auto record = folder.previous().value();
+        for (auto& result : record.results)
+            if (auto const found = payloads.find(result.key); found != payloads.end()) result.payload = found->second;
+        store::write_run(folder.run_file(), record);
+    } catch (base::InputError const& error) {
+        base::complain(fmt::format("what was measured is not stored: {}", error.what()));
+    } catch (base::SystemError const& error) {
+        base::complain(fmt::format("what was measured is not stored: {}", error.what()));
+    }
 }
 
 } // namespace
@@ -130,16 +154,25 @@ int measure_command(MeasureArguments const& arguments) {
     if (!run.kind().offers().can_measure)
         throw base::InputError("{}: results of kind {} cannot be measured", arguments.run, run.kind().name());
     auto const unit = run.results().cost().unit;
+    problems::MeasureOptions const options{arguments.target.empty() ? "" : target_of(run, arguments.target),
+                                           static_cast<int>(arguments.threads), static_cast<double>(arguments.seconds)};
     auto list = base::Json::array();
+    std::map<std::uint64_t, base::Bytes> payloads;
     bool is_wrong = false;
     for (auto const& record : run.results().ranked()) {
         if (arguments.top > 0 && std::cmp_equal(list.size(), arguments.top)) break;
-        auto const measured = run.results().measure(list.size() + 1);
+        auto const measured = run.results().measure_with(list.size() + 1, options);
         is_wrong = is_wrong || measured.executed == search::Executed::wrong;
+        if (measured.payload) payloads[record.key] = *measured.payload;
         list.push_back(to_json(list.size() + 1, record.key, measured));
-        if (!arguments.json) base::say("{}", to_text(list.back(), unit));
+        if (!arguments.json) base::say("{}", to_text(list.back(), measured.text, unit));
     }
-    if (arguments.json) base::put_json(base::Json{{"run", arguments.run}, {"unit", unit}, {"measured", list}});
+    store_measured(run, payloads);
+    if (arguments.json) {
+        base::Json told{{"run", arguments.run}, {"unit", unit}, {"measured", list}};
+        if (auto const machine = run.results().machine(); !machine.is_null()) told["machine"] = machine;
+        base::put_json(told);
+    }
     return static_cast<int>(is_wrong ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 

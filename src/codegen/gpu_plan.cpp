@@ -166,13 +166,10 @@ private:
         out.split = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)));
         out.split_loop = static_cast<std::size_t>(step.kept.rank() + (longest - step.reduced.begin()));
         out.at_once = is_alone ? out.items : std::min(out.items, kernel.threads / out.split);
+        auto const last = static_cast<std::size_t>(step.kept.rank()) - 1;
         out.is_part_fastest =
-            std::ranges::any_of(step.reads, [&](Source const& source) { return moves_by_one(source, out.split_loop); });
-    }
-    static bool moves_by_one(Source const& source, std::size_t loop) {
-        if (source.index.rank() == 0) return false;
-        auto const& digits = source.index.back().digits;
-        return std::ranges::any_of(digits, [&](auto const& digit) { return digit.loop == loop && digit.stride == 1; });
+            step.kept.rank() == 0 || step.kept.back() == 1 ||
+            std::ranges::none_of(step.reads, [&](Source const& source) { return stride_of(step, source, last) == 1; });
     }
     /// Several results a thread, so that what it loads serves more than one of them.
     static void widen(Step const& step, GpuKernel const& kernel, Mapping& out) {

@@ -55,12 +55,12 @@ std::string identifier(std::string_view text) {
 }
 
 std::vector<TextFile> cpu_package(Package const& package) {
-    auto const plan = make_plan(package.program), input = make_plan(package.input);
+    auto const plan = make_plan(package.program, this_cpu()), input = make_plan(package.input, this_cpu());
     auto const& name = package.name;
     return {{name + ".cpp", titled(package.about, cpu_source(plan, name))},
             {name + ".h", titled(package.about, c_header(plan, name))},
             {name + "_input.cpp", titled("the program that was searched", cpu_source(input, name + "_input"))},
-            {"bench.cpp", bench_source(input, name)},
+            {"bench.cpp", bench_source(make_plan(package.input), name)},
             {name + ".py", wrapper_source(plan, name)},
             {"CMakeLists.txt", cmake_text(name)},
             {"build", build_text(name), true}};

@@ -30,9 +30,9 @@ bool keeps_integers(program::Meaning const& meaning) {
 
 class Planner {
 public:
-    explicit Planner(Graph const& graph)
-        : graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)), homes_(tensors_.size()),
-          has_home_(tensors_.size()) {
+    Planner(Graph const& graph, CpuShape const& cpu)
+        : cpu_(cpu), graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)),
+          homes_(tensors_.size()), has_home_(tensors_.size()) {
         plan_.dtype = graph.dtype;
         plan_.arithmetic = graph.dtype == DType::f64 ? DType::f64 : DType::f32;
         plan_.inputs = graph.inputs;
@@ -88,7 +88,7 @@ private:
             if (tensors_[t].maker == i) made.push_back(homes_[t]);
         auto const what = fmt::format("kernel {}: {}", i.value, program::info(op.code).name);
         if (op.code == OpCode::graph)
-            plan_.kernels.push_back(plan_block(body_of(op), operands, made, what, plan_));
+            plan_.kernels.push_back(plan_block(body_of(op), operands, made, what, plan_, cpu_));
         else
             add_library(applied(graph_, tensors_, i, what), operands, made.front());
         if (op.code == OpCode::graph) note_integers(body_of(op));
@@ -113,6 +113,7 @@ private:
     }
     void add_step(Step const& step) { plan_.kernels.push_back({.what = step.what, .after = {step}}); }
 
+    CpuShape cpu_;
     Graph graph_;
     program::TensorInfos tensors_;
     base::IndexedVector<TensorId, View> homes_;
@@ -129,6 +130,15 @@ std::int64_t Plan::tile_elements() const {
     return out;
 }
 
-Plan make_plan(Graph const& graph) { return Planner(graph).run(); }
+CpuShape this_cpu() {
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return {.lanes = 16, .vectors = 32};
+    return __builtin_cpu_supports("avx2") ? CpuShape{.lanes = 8, .vectors = 16} : CpuShape{.lanes = 4, .vectors = 16};
+#else
+    return {.lanes = 4, .vectors = 32};
+#endif
+}
+
+Plan make_plan(Graph const& graph, CpuShape const& cpu) { return Planner(graph, cpu).run(); }
 
 } // namespace espalier::codegen

@@ -25,6 +25,7 @@ std::set<std::size_t> buffers_of(Kernel const& kernel) {
         for (auto const& step : *steps) {
             for (auto const* sources : {&step.reads, &step.factor})
                 for (auto const& source : *sources) out.insert(source.view.buffer);
+            for (auto const& view : step.scratch) out.insert(view.buffer);
             out.insert(step.target.buffer);
         }
     return out;
@@ -112,6 +113,13 @@ static inline long thread_count() { return 1; }
 #endif
 )c";
 
+bool has_products(Plan const& plan) {
+    auto const is_one = [](Step const& step) { return step.product.rows > 0; };
+    return std::ranges::any_of(plan.kernels, [&](Kernel const& kernel) {
+        return std::ranges::any_of(kernel.in_loop, is_one) || std::ranges::any_of(kernel.after, is_one);
+    });
+}
+
 std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
     return element_count(shape) * program::info(plan.dtype).size_bytes;
 }
@@ -123,7 +131,8 @@ std::string cpu_source(Plan const& plan, std::string const& name) {
     auto const element = program::info(plan.arithmetic).size_bytes;
     return fmt::format("// Compile: c++ {} -shared -fPIC -o {}.so {}.cpp -lm\n", compiler_flags, name, name) +
            (is_double ? "#define DOUBLE\n" : "") + std::string(cpu_prelude()) + std::string(conversions_text()) +
-           std::string(functions_text()) + std::string(threads_text) + "\n" + kernels(plan, {}) +
+           std::string(functions_text()) + (has_products(plan) ? std::string(product_text()) : std::string()) +
+           std::string(threads_text) + "\n" + kernels(plan, {}) +
            fmt::format(
                "\nextern \"C\" unsigned long {}_workspace_bytes(void) {{ return {}ul + {}ul * thread_count(); }}\n",
                name, plan.between_bytes, plan.tile_elements() * element) +

@@ -1,5 +1,7 @@
 #include "step_words.hpp"
 
+#include "plan_steps.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +26,10 @@ public:
         point_at("a", step_.reads, "const");
         point_at("f", step_.factor, "const");
         out_.add(fmt::format("{}* const o = {};", type_of(step_.target), start_of(step_.target)));
-        is_by_column() ? by_column() : by_element();
+        if (step_.product.rows > 0)
+            by_product();
+        else
+            is_by_column() ? by_column() : by_element();
         out_.close();
     }
 
@@ -41,7 +46,7 @@ private:
             return false;
         auto const last = rank_ + step_.reduced.size() - 1;
         return std::ranges::any_of(step_.reads, [&](Source const& read) {
-            return stride_of(read, rank_ - 1) == 1 && stride_of(read, last) != 1;
+            return stride_of(step_, read, rank_ - 1) == 1 && stride_of(step_, read, last) != 1;
         });
     }
     void open_loop(std::size_t loop) {
@@ -55,6 +60,40 @@ private:
     }
     void close(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) out_.close();
+    }
+    /// The place of a matrix in a batch: what the loops before the last two add.
+    [[nodiscard]] std::string batch_text(Source const& source) const {
+        std::vector<std::string> terms;
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop)
+            if (auto const stride = stride_of(step_, source, loop).value(); stride != 0)
+                terms.push_back(times(stride, fmt::format("i{}", loop)));
+        return sum_of(terms);
+    }
+    void by_product() {
+        auto const& [rows, columns, packs_left, packs_right] = step_.product;
+        auto const &left = step_.reads[0], &right = step_.reads[1];
+        auto const depth = step_.reduced[0];
+        auto const stride = [&](Source const& of, std::size_t loop) { return stride_of(step_, of, loop).value(); };
+        auto const is_panel = buffer(right.view).panel > 0;
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop) open_loop(loop);
+        auto const target = [&] {
+            std::vector<std::string> terms{"o"};
+            for (std::size_t i = 0; i + 2 < rank_; ++i)
+                terms.push_back(times(step_.target.strides[static_cast<int>(i)], fmt::format("i{}", i)));
+            return sum_of(terms);
+        }();
+        std::size_t next = 0;
+        auto const scratch = [&](bool is_packed) { return is_packed ? start_of(step_.scratch[next++]) : "(real*)0"; };
+        auto const to_left = scratch(packs_left), to_right = scratch(packs_right);
+        out_.add(fmt::format(
+            "product<{}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
+            step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
+            batch_text(left), stride(left, rank_ - 2), stride(left, rank_), batch_text(right), stride(right, rank_),
+            is_panel ? 1 : stride(right, rank_ - 1),
+            is_panel ? stride(right, rank_ - 1) * columns : stride(right, rank_ - 1) * columns, target,
+            step_.target.strides[static_cast<int>(rank_) - 2], step_.update == Update::set ? "true" : "s == 0", to_left,
+            to_right));
+        for (std::size_t loop = 0; loop + 2 < rank_; ++loop) out_.close();
     }
     void by_column() {
         auto const last = rank_ - 1;

@@ -20,12 +20,6 @@ constexpr std::array<ReducerText, 4> reducer_texts{{{"", "", ""},
 
 constexpr std::array<std::string_view, 4> origin_names{"x", "y", "z", "s"};
 
-std::string sum_of(std::vector<std::string> const& terms) {
-    return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
-}
-std::string times(std::int64_t factor, std::string const& of) {
-    return factor == 1 ? of : fmt::format("{} * {}L", of, factor);
-}
 std::string with_operands(std::string const& c, std::string const& a, std::string const& b) {
     std::string out;
     for (std::size_t i = 0; i < c.size(); ++i) {
@@ -36,6 +30,13 @@ std::string with_operands(std::string const& c, std::string const& a, std::strin
 }
 
 } // namespace
+
+std::string sum_of(std::vector<std::string> const& terms) {
+    return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
+}
+std::string times(std::int64_t factor, std::string const& of) {
+    return factor == 1 ? of : fmt::format("{} * {}L", of, factor);
+}
 
 ReducerText const& text_of(Reducer reducer) { return reducer_texts[static_cast<std::size_t>(reducer)]; }
 
@@ -163,17 +164,6 @@ std::string StepWords::store_text(std::string const& at, std::string const& valu
     auto const& to = buffer(step_.target);
     if (to.place == Place::tile) return fmt::format("o[{}] = {};", at, value);
     return fmt::format("STORE_{}(o, {}, {});", type_name(to), at, value);
-}
-
-std::optional<std::int64_t> StepWords::stride_of(Source const& source, std::size_t loop) const {
-    std::int64_t out = 0;
-    for (int d = 0; d < source.index.rank(); ++d)
-        for (auto const& digit : source.index[d].digits) {
-            if (digit.loop != loop) continue;
-            if (digit.below != 1 || digit.size < step_.loop_size(loop)) return std::nullopt;
-            out += digit.stride * source.view.strides[d];
-        }
-    return out;
 }
 
 } // namespace espalier::codegen

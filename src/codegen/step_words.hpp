@@ -2,7 +2,6 @@
 
 #include "step_text.hpp"
 
-#include <optional>
 #include <string_view>
 
 namespace espalier::codegen {
@@ -12,6 +11,10 @@ struct ReducerText {
     std::string_view start, fold, simd;
 };
 [[nodiscard]] ReducerText const& text_of(program::Reducer reducer);
+
+/// `a + b`, or 0; `of * 4L`.
+[[nodiscard]] std::string sum_of(std::vector<std::string> const& terms);
+[[nodiscard]] std::string times(std::int64_t factor, std::string const& of);
 
 /// Addresses and values of a step, in the vocabulary of the preludes. Who derives from it prints the loops around them.
 class StepWords {
@@ -25,8 +28,6 @@ protected:
     [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
     [[nodiscard]] static std::string type_name(Buffer const& buffer);
     [[nodiscard]] std::string start_of(View const& view) const;
-    /// The address of a read moves by this when the loop goes on by one; nothing if that varies.
-    [[nodiscard]] std::optional<std::int64_t> stride_of(Source const& source, std::size_t loop) const;
 
     /// Gives the name of the last term.
     std::string print_formula(Formula const& formula, std::string_view prefix, std::string const& reduced);

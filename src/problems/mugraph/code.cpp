@@ -2,10 +2,13 @@
 
 #include "stored_record.hpp"
 
-#include "espalier/codegen/package.hpp"
+#include "espalier/codegen/measure.hpp"
 #include "espalier/program/source.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
 
 namespace espalier::problems::mugraph {
 namespace {
@@ -19,7 +22,102 @@ codegen::Package package_of(MugraphConfig const& config, search::ResultRecord co
                 fmt::format("{}: result {}, key {:016x}, {}", name, id, record.key, search::name(record.verification))};
 }
 
+using base::Json;
+
+search::Executed executed_as(codegen::Verdict verdict) {
+    if (verdict == codegen::Verdict::wrong) return search::Executed::wrong;
+    return codegen::is_right(verdict) ? search::Executed::within_tolerance : search::Executed::no;
+}
+
+/// Keys of `measure --json`, and of what is stored.
+Json times_json(codegen::Measured const& measured) {
+    Json out{{"checked", codegen::is_right(measured.verdict)}, {"verdict", codegen::name(measured.verdict)}};
+    if (!codegen::is_right(measured.verdict)) return out;
+    auto const& [ms, low, high] = measured.program;
+    auto const& input = measured.input;
+    out.update({{"ms", ms},
+                {"ci_ms", {low, high}},
+                {"input_ms", input.ms},
+                {"input_ci_ms", {input.low, input.high}},
+                {"speedup", measured.speedup()},
+                {"max_error", measured.max_error},
+                {"tolerance", measured.tolerance},
+                {"threads", measured.threads}});
+    return out;
+}
+
+base::Bytes payload_with(search::ResultRecord const& record, Json times) {
+    auto details = details_of(record);
+    times["machine"] = machine_json();
+    details["measured"] = std::move(times);
+    auto const text = details.dump();
+    auto const* const bytes = reinterpret_cast<std::byte const*>(text.data());
+    return {bytes, bytes + text.size()};
+}
+
+std::string told(codegen::Measured const& measured) {
+    if (!codegen::is_right(measured.verdict))
+        return fmt::format("{}: {}", codegen::name(measured.verdict), measured.reason);
+    auto const& [ms, low, high] = measured.program;
+    return fmt::format("{:>9.4g} ms ({:.4g} to {:.4g}), the input {:.4g} ms: {:.2f}x, {}", ms, low, high,
+                       measured.input.ms, measured.speedup(), codegen::name(measured.verdict));
+}
+
+/// Wrong, then not measured: both after what was.
+int group_of(std::optional<StoredTimes> const& times) {
+    if (!times || times->executed == search::Executed::no) return 1;
+    return times->executed == search::Executed::wrong ? 2 : 0;
+}
+
 } // namespace
+
+Json machine_json() {
+    auto const& machine = codegen::this_machine();
+    return {{"host", machine.host}, {"cpu", machine.cpu}, {"cores", machine.cores}, {"compiler", machine.compiler}};
+}
+
+Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id,
+                             MeasureOptions const& options) {
+    auto const measured =
+        codegen::measure(package_of(config, record, id), {.seconds = options.seconds, .threads = options.threads});
+    auto const times = times_json(measured);
+    auto const& [ms, low, high] = measured.program;
+    return {.cost = 1e3 * ms,
+            .noise = ms > 0 ? (high - low) / 2 / ms : 0,
+            .executed = executed_as(measured.verdict),
+            .reason = measured.reason,
+            .more = times,
+            .text = told(measured),
+            .payload = payload_with(record, times)};
+}
+
+std::optional<StoredTimes> times_of(search::ResultRecord const& record) {
+    auto const details = details_of(record);
+    if (!details.contains("measured")) return std::nullopt;
+    auto const& json = details.at("measured");
+    StoredTimes out{.verdict = json.value("verdict", ""), .machine = json.at("machine").value("cpu", "")};
+    if (out.verdict == codegen::name(codegen::Verdict::wrong)) out.executed = search::Executed::wrong;
+    if (!json.value("checked", false)) return out;
+    out.executed = search::Executed::within_tolerance;
+    out.ms = json.at("ms");
+    out.low = json.at("ci_ms").at(0);
+    out.high = json.at("ci_ms").at(1);
+    out.input_ms = json.at("input_ms");
+    out.input_low = json.at("input_ci_ms").at(0);
+    out.input_high = json.at("input_ci_ms").at(1);
+    out.threads = json.at("threads");
+    return out;
+}
+
+void sort_by_times(Records& records) {
+    std::unordered_map<std::uint64_t, std::optional<StoredTimes>> times;
+    for (auto const& record : records) times.emplace(record.key, times_of(record));
+    std::ranges::stable_sort(records, [&](auto const& a, auto const& b) {
+        auto const &of_a = times.at(a.key), &of_b = times.at(b.key);
+        if (group_of(of_a) != group_of(of_b)) return group_of(of_a) < group_of(of_b);
+        return group_of(of_a) == 0 && of_a->speedup() > of_b->speedup();
+    });
+}
 
 std::vector<Format> code_targets() { return {{"cpu", "C++ with OpenMP"}}; }
 

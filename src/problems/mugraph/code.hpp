@@ -11,4 +11,26 @@ namespace espalier::problems::mugraph {
 [[nodiscard]] std::vector<File> program_files(MugraphConfig const& config, search::ResultRecord const& record,
                                               std::size_t id, std::string const& target);
 
+/// Where programs are measured, for scripts.
+[[nodiscard]] base::Json machine_json();
+/// Compiles, checks and measures a stored program here, beside the program that was searched.
+[[nodiscard]] Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record,
+                                           std::size_t id, MeasureOptions const& options);
+
+/// What is stored of that.
+struct StoredTimes {
+    search::Executed executed = search::Executed::no;
+    double ms = 0, low = 0, high = 0;
+    double input_ms = 0, input_low = 0, input_high = 0;
+    int threads = 0;
+    std::string verdict, machine;
+
+    [[nodiscard]] double speedup() const { return input_ms / ms; }
+};
+/// Nothing if it was not measured; all times are 0 if it is not right.
+[[nodiscard]] std::optional<StoredTimes> times_of(search::ResultRecord const& record);
+/// The order of results: those that were measured first, by how much faster than the input they are; those that are
+/// wrong last.
+void sort_by_times(Records& records);
+
 } // namespace espalier::problems::mugraph

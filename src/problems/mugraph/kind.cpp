@@ -48,6 +48,8 @@ public:
                 {"key", "key"},
                 {"cost_us", "cost", "us"},
                 {"speedup", "speed-up"},
+                {"measured.ms", "measured", "ms"},
+                {"measured.speedup", "measured speed-up"},
                 {"kernels", "kernels"},
                 {"graph_kernels", "graph kernels"},
                 {"loop_range", "loop range"},
@@ -85,6 +87,22 @@ public:
     [[nodiscard]] std::vector<File> files(std::size_t id, std::string const& target) const override {
         return program_files(own(), ranked().at(id - 1), id, target);
     }
+    [[nodiscard]] Measurement measure_with(std::size_t id, MeasureOptions const& options) const override {
+        return measured_program(own(), ranked().at(id - 1), id, options);
+    }
+    [[nodiscard]] base::Json machine() const override { return machine_json(); }
+    [[nodiscard]] search::Known known(search::ResultRecord const& record) const override {
+        search::Known out{.verified = record.verification};
+        auto const times = times_of(record);
+        if (times) out.executed = times->executed;
+        if (times && times->ms > 0) out.cost_source = search::CostSource::measured;
+        return out;
+    }
+    [[nodiscard]] std::vector<search::ResultRecord> ranked() const override {
+        auto records = StoredResults::ranked();
+        sort_by_times(records);
+        return records;
+    }
     void check_keys() const override { mugraph::check_keys(run().results); }
     void recheck(std::uint64_t seed, Scope scope, std::function<void(Recheck const&)> const& visit) const override {
         std::size_t id = 0;
@@ -114,7 +132,7 @@ public:
         return std::make_unique<Stored>(std::move(run));
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
-    [[nodiscard]] Offers offers() const override { return {.targets = code_targets()}; }
+    [[nodiscard]] Offers offers() const override { return {.targets = code_targets(), .can_measure = true}; }
 };
 
 } // namespace

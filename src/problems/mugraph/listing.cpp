@@ -1,5 +1,6 @@
 #include "espalier/problems/mugraph/listing.hpp"
 
+#include "code.hpp"
 #include "stored_record.hpp"
 #include "told_numerics.hpp"
 
@@ -52,31 +53,54 @@ public:
 
     [[nodiscard]] std::string text(std::vector<Row> const& rows) {
         auto const has_schedules = !rows.empty() && rows.front().schedules > 0;
-        auto out = fmt::format("\n{:>6} {:>10} {:>9} {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us",
-                               "speed-up", "kernels", "loop", has_schedules ? " schedules" : "", "rel. error",
-                               "verified", "error bound", "found s", "key");
+        for (auto const& row : rows) note(times_of(list_[row.place]));
+        auto out = fmt::format(
+            "\n{:>6} {:>10} {:>9}{} {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9}  {}\n", "rank", "cost us", "speed-up",
+            measured_ ? fmt::format(" {:>32} {:>8}", "measured ms", "speed-up") : "", "kernels", "loop",
+            has_schedules ? " schedules" : "", "rel. error", "verified", "error bound", "found s", "key");
         auto const input = input_line(has_schedules ? 10 : 0);
         for (auto const& row : rows) out += line(row);
         return out + input;
     }
     [[nodiscard]] std::string about() const {
-        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name) +
+        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name) + about_measured() +
                about_errors(input_.dtype);
     }
 
 private:
+    /// A program that was measured, of which the others are told apart.
+    void note(std::optional<StoredTimes> const& times) {
+        if (times && !measured_) measured_ = times;
+        if (times && times->ms > 0 && measured_->ms == 0) measured_ = times;
+    }
+    [[nodiscard]] std::string about_measured() const {
+        if (!measured_) return {};
+        return fmt::format("measured on {}, {}: medians, the interval of 95 %, and how many times as fast as the input "
+                           "measured in turns with it\n",
+                           measured_->machine, counted(static_cast<std::size_t>(measured_->threads), "thread"));
+    }
+    /// Empty if nothing in the table was measured.
+    [[nodiscard]] std::string measured_cells(std::optional<StoredTimes> const& times) const {
+        if (!measured_) return {};
+        if (!times || times->ms == 0) return fmt::format(" {:>32} {:>8}", times ? times->verdict : "", "");
+        auto const interval = fmt::format("{:.4g} ({:.4g} to {:.4g})", times->ms, times->low, times->high);
+        return fmt::format(" {:>32} {:>7.2f}x", interval, times->speedup());
+    }
     [[nodiscard]] std::string line(Row const& row) {
         auto const& record = list_[row.place];
         auto const graph = graph_of(record);
         auto const schedules = row.schedules > 0 ? fmt::format(" {:>9}", row.schedules) : "";
-        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9.2f}  {:016x}\n",
-                           row.place + 1, record.cost, input_us_ / record.cost, program::kernel_count(graph),
-                           program::largest_loop(graph), schedules, error_text(numerics_.next(graph)),
-                           search::name(record.verification), bound_text(record), record.found_s, record.key);
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x{} {:>8} {:>6}{} {:>13} {:>9} {:>12} {:>9.2f}  {:016x}\n",
+                           row.place + 1, record.cost, input_us_ / record.cost, measured_cells(times_of(record)),
+                           program::kernel_count(graph), program::largest_loop(graph), schedules,
+                           error_text(numerics_.next(graph)), search::name(record.verification), bound_text(record),
+                           record.found_s, record.key);
     }
     /// `skipped`: the width of columns that it has nothing for.
     [[nodiscard]] std::string input_line(int skipped) {
-        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x {:>8} {:>{}} {:>13}\n", "input", input_us_, 1.0,
+        auto const cells =
+            measured_ ? fmt::format(" {:>32} {:>8}", fmt::format("{:.4g}", measured_->input_ms), "") : "";
+        return fmt::format("{:>6} {:>10.2f} {:>8.2f}x{} {:>8} {:>{}} {:>13}\n", "input", input_us_, 1.0, cells,
                            program::kernel_count(input_), "", 6 + skipped, error_text(numerics_.next(input_)));
     }
 
@@ -84,6 +108,7 @@ private:
     Records const& list_;
     program::Graph input_;
     double input_us_;
+    std::optional<StoredTimes> measured_{}; ///< one of the table, if there is one
     NumericsOfList numerics_;
 };
 

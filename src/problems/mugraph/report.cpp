@@ -118,6 +118,7 @@ Json results_json(MugraphConfig const& config, Records const& list, std::vector<
                        {"sampled_elements", details.at("sampled_elements")},
                        {"form", key_text(details.at("form").get<std::uint64_t>())},
                        {"numerics", to_json(numerics.next(graph), graph.dtype)},
+                       {"measured", details.value("measured", Json())},
                        {"text", record.text}});
     }
     return out;

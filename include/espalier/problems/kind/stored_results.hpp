@@ -75,7 +75,15 @@ struct Measurement {
     double cost = 0;  ///< in the unit of CostInfo
     double noise = 0; ///< relative
     search::Executed executed = search::Executed::no;
-    std::string reason = {}; ///< why it is wrong
+    std::string reason = {};                 ///< why it is wrong
+    base::Json more = base::Json::object();  ///< what the kind says of it besides, for scripts
+    std::string text = {};                   ///< the same in a line, for people; empty: cost and noise say it all
+    std::optional<base::Bytes> payload = {}; ///< of the record from now on, with what was measured
+};
+struct MeasureOptions {
+    std::string target; ///< empty: the first that the kind has
+    int threads = 0;    ///< 0: one for each core
+    double seconds = 1; ///< of measuring, for each result
 };
 
 /// The outcome of checking a stored result again.
@@ -140,6 +148,9 @@ public:
     [[nodiscard]] virtual std::vector<File> files(std::size_t id, std::string const& target) const;
     /// Nothing else should run meanwhile.
     [[nodiscard]] virtual Measurement measure(std::size_t id) const;
+    [[nodiscard]] virtual Measurement measure_with(std::size_t id, MeasureOptions const&) const { return measure(id); }
+    /// Where that is done: what `measure` says of it, beside the list; null: nothing.
+    [[nodiscard]] virtual base::Json machine() const { return nullptr; }
 
     /// Every stored result is what its key says: a text that was changed is no longer what was verified. Cheap enough
     /// for every load. Throws InputError that names the result.
