@@ -1,8 +1,10 @@
 #include "gpu_preludes.hpp"
 
+#include "espalier/codegen/gpu_text.hpp"
+
 namespace espalier::codegen {
 
-std::string_view gpu_words() {
+std::string gpu_words() {
     return R"c(
 typedef real sum_t;
 #define SUM_ZERO ((real)0)

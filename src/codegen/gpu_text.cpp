@@ -52,7 +52,7 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
 std::string number_kind(Plan const& plan) { return plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : ""; }
 
 std::string text_with(std::string_view prelude, GpuPlan const& plan, std::string const& name) {
-    return number_kind(plan.plan) + std::string(prelude) + std::string(gpu_words()) + gpu_parameters(plan.plan) + "\n" +
+    return number_kind(plan.plan) + std::string(prelude) + gpu_words() + gpu_parameters(plan.plan) + "\n" +
            gpu_kernels(plan, name);
 }
 

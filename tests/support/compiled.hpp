@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -50,12 +51,20 @@ private:
 /// A shared library of several programs, of whatever dtype they have. It is never unloaded: threads of OpenMP live on.
 class Library {
 public:
+    /// The text of a program as the function of a name, with C linkage.
+    using Source = std::function<std::string(program::Graph const&, std::string const&)>;
+
     explicit Library(std::vector<program::Graph> const& graphs, std::string const& flags = "-std=c++17 -O1 -fopenmp",
-                     codegen::CpuShape const& cpu = {.lanes = 0}) {
-        std::string text;
+                     codegen::CpuShape const& cpu = {.lanes = 0})
+        : Library(graphs, flags, "", [&](program::Graph const& graph, std::string const& name) {
+              return codegen::cpu_source(codegen::make_plan(graph, cpu), name);
+          }) {}
+    /// `preamble` comes once, before all programs.
+    Library(std::vector<program::Graph> const& graphs, std::string const& flags, std::string const& preamble,
+            Source const& source) {
+        auto text = preamble;
         for (std::size_t i = 0; i < graphs.size(); ++i)
-            text += "namespace p" + std::to_string(i) + " {\n" +
-                    codegen::cpu_source(codegen::make_plan(graphs[i], cpu), "run_" + std::to_string(i)) +
+            text += "namespace p" + std::to_string(i) + " {\n" + source(graphs[i], "run_" + std::to_string(i)) +
                     "}\n#undef DOUBLE\n";
         for (std::size_t i = 0; i < graphs.size(); ++i) graphs_.push_back(graphs[i]);
         folder_.write("all.cpp", text);
