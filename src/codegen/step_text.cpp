@@ -61,10 +61,6 @@ private:
 
     [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
     [[nodiscard]] std::string type_of(View const& view) const { return type_name(buffer(view)); }
-    static std::string type_name(Buffer const& buffer) {
-        if (buffer.place == Place::tile) return "real";
-        return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
-    }
     [[nodiscard]] std::string start_of(View const& view) const {
         std::vector<std::string> terms{buffer(view).name};
         for (std::size_t i = 0; i < view.origin.size(); ++i)
@@ -323,6 +319,11 @@ private:
 };
 
 } // namespace
+
+std::string type_name(Buffer const& buffer) {
+    if (buffer.place == Place::tile) return "real";
+    return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
+}
 
 std::string number_text(double value) {
     if (std::isinf(value)) return value > 0 ? "INF" : "(-INF)";

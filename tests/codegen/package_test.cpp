@@ -42,7 +42,7 @@ Verdict verdict_on(Package const& package, Change const& change = {},
     return {code, folder.log()};
 }
 Package package_of(Graph const& program, Graph const& input, DType dtype) {
-    return {stored_as(program, dtype), stored_as(input, dtype), "p", "a test"};
+    return {stored_as(program, dtype), stored_as(input, dtype), {1}, "p", "a test"};
 }
 
 /// Sizes that compile and run quickly: every key at most 12, heads as they must be.

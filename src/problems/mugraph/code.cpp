@@ -13,10 +13,18 @@
 namespace espalier::problems::mugraph {
 namespace {
 
+std::vector<int> weights_of(program::Source const& source) {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < source.inputs.size(); ++i)
+        if (std::ranges::count(source.weights, source.inputs[i].name) > 0) out.push_back(static_cast<int>(i));
+    return out;
+}
+
 codegen::Package package_of(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id) {
     auto const name = codegen::identifier(config.builtin.empty() ? "program" : config.builtin);
     return {.program = graph_of(record),
             .input = program::build(config.program),
+            .weights = weights_of(config.program),
             .name = name,
             .about =
                 fmt::format("{}: result {}, key {:016x}, {}", name, id, record.key, search::name(record.verification))};
