@@ -24,6 +24,10 @@ std::string facts(Plan const& input, std::string const& name, std::string_view t
 #define CANDIDATE {0}
 #define CANDIDATE_WORKSPACE {0}_workspace_bytes
 #define INPUT_PROGRAM {0}_input
+#define CANDIDATE_PACKED {0}_packed_bytes
+#define CANDIDATE_PACK {0}_pack
+#define INPUT_PROGRAM_PACKED {0}_input_packed_bytes
+#define INPUT_PROGRAM_PACK {0}_input_pack
 #define INPUT_PROGRAM_WORKSPACE {0}_input_workspace_bytes
 #define DEVICE_(name, what) name##_##what
 #define DEVICE(name, what) DEVICE_(name, what)
@@ -34,6 +38,8 @@ typedef {4} Stored;
 enum {{ INPUTS = {5}, OUTPUTS = {6}, KEEPS_INTEGERS = {7} }};
 static long const input_elements[] = {{{8}}}, output_elements[] = {{{9}}};
 extern "C" unsigned long CANDIDATE_WORKSPACE(void), INPUT_PROGRAM_WORKSPACE(void);
+extern "C" unsigned long CANDIDATE_PACKED(int), INPUT_PROGRAM_PACKED(int);
+extern "C" void CANDIDATE_PACK(int, void const*, void*), INPUT_PROGRAM_PACK(int, void const*, void*);
 extern "C" int CANDIDATE(void const* const*, void* const*, void*), INPUT_PROGRAM(void const* const*, void* const*, void*);
 )c",
                        name, input.arithmetic == program::DType::f64 ? "0x1p-53" : "0x1p-24", dtype.format.precision,
@@ -92,7 +98,13 @@ static Stored encoded(double x) { return x; }
 static double const largest = 0x1.fffffffffffffp1023;
 #endif
 
-typedef int Program(void const* const*, void* const*, void*);
+/// A program, and its inputs as it takes them.
+struct Program {
+    int (*run)(void const* const*, void* const*, void*);
+    unsigned long (*packed_bytes)(int);
+    void (*pack)(int, void const*, void*);
+    void* packed[INPUTS]; ///< null: as it is
+};
 static unsigned long long random_state;
 static double uniform() { // in [0, 1)
     random_state += 0x9E3779B97F4A7C15ull;
@@ -121,11 +133,23 @@ static void fill(Tensors* t, double (*draw)()) {
     for (int i = 0; i < INPUTS; ++i)
         for (long n = 0; n < input_elements[i]; ++n) t->wide[i][n] = decoded(t->inputs[i][n] = encoded(draw()));
 }
+static void pack(Program* program, Tensors* t) {
+    for (int i = 0; i < INPUTS; ++i) {
+        unsigned long const bytes = program->packed_bytes(i);
+        if (bytes > 0 && program->packed[i] == nullptr) program->packed[i] = allocate(bytes);
+        if (bytes > 0) program->pack(i, t->inputs[i], program->packed[i]);
+    }
+}
+static void const* input_of(Program* program, Tensors* t, int i) {
+    return program->packed[i] != nullptr ? program->packed[i] : t->inputs[i];
+}
 static void run(Program* program, Tensors* t, Stored** outputs, int threads) {
     use_threads(threads);
+    void const* inputs[INPUTS];
+    for (int i = 0; i < INPUTS; ++i) inputs[i] = input_of(program, t, i);
     for (int i = 0; i < OUTPUTS; ++i) memset(outputs[i], 0xff, (unsigned long)output_elements[i] * sizeof(Stored));
     memset(t->workspace, 0xff, t->workspace_bytes);
-    if (program((void const* const*)t->inputs, (void* const*)outputs, t->workspace) != 0) fail("the program refused to run");
+    if (program->run(inputs, (void* const*)outputs, t->workspace) != 0) fail("the program refused to run");
 }
 
 struct Check {
@@ -180,20 +204,19 @@ static double now() {
 /// Inputs in so many copies that a cache has forgotten one when it comes again.
 struct Copies {
     long count = 1, next = 0;
-    Stored** inputs = nullptr;
+    void const** inputs = nullptr;
 };
-static Copies copies_of(Tensors* t) {
+static Copies copies_of(Program* program, Tensors* t) {
     unsigned long bytes = 0;
     for (int i = 0; i < INPUTS; ++i) bytes += (unsigned long)input_elements[i] * sizeof(Stored);
     Copies out;
     while (out.count < 64 && (unsigned long)out.count * bytes < 256ul << 20) ++out.count;
-    out.inputs = (Stored**)malloc((unsigned long)out.count * INPUTS * sizeof(Stored*));
+    out.inputs = (void const**)malloc((unsigned long)out.count * INPUTS * sizeof(void*));
     for (long c = 0; c < out.count; ++c)
         for (int i = 0; i < INPUTS; ++i) {
             unsigned long const size = (unsigned long)input_elements[i] * sizeof(Stored);
-            Stored* const copy = c == 0 ? t->inputs[i] : (Stored*)allocate(size);
-            if (c > 0) memcpy(copy, t->inputs[i], size);
-            out.inputs[c * INPUTS + i] = copy;
+            void const* const from = input_of(program, t, i);
+            out.inputs[c * INPUTS + i] = c == 0 ? from : memcpy(allocate(size), from, size);
         }
     return out;
 }
@@ -208,9 +231,9 @@ constexpr std::string_view sample_text =
     R"c(static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
     double const start = now();
     for (long k = 0; k < calls; ++k) {
-        Stored** const inputs = copies->inputs + copies->next * INPUTS;
+        void const** const inputs = copies->inputs + copies->next * INPUTS;
         copies->next = (copies->next + 1) % copies->count;
-        program((void const* const*)inputs, (void* const*)t->outputs, t->workspace);
+        program->run(inputs, (void* const*)t->outputs, t->workspace);
     }
     return (now() - start) / (double)calls;
 }
@@ -258,20 +281,21 @@ static void conclude(Times* times) {
     times->low = times->ms[low < 0 ? 0 : low];
     times->high = times->ms[high >= times->count ? times->count - 1 : high];
 }
-static void measure(Program* const* programs, Times* times, Tensors* t, double seconds) {
-    Copies copies = copies_of(t);
+static void measure(Program* programs, Times* times, Tensors* t, double seconds) {
+    Copies copies[2];
     for (int p = 0; p < 2; ++p) {
-        sample(programs[p], t, &copies, 1);
-        double const once = sample(programs[p], t, &copies, 1);
+        copies[p] = copies_of(&programs[p], t);
+        sample(&programs[p], t, &copies[p], 1);
+        double const once = sample(&programs[p], t, &copies[p], 1);
         times[p].calls = once > 0.2 ? 1 : 1 + (long)(0.2 / (once + 1e-4));
     }
     double const start = now();
     while (times[0].count < 4096 && (times[0].count < 7 || now() - start < 1e3 * seconds))
-        for (int p = 0; p < 2; ++p) times[p].ms[times[p].count++] = sample(programs[p], t, &copies, times[p].calls);
+        for (int p = 0; p < 2; ++p) times[p].ms[times[p].count++] = sample(&programs[p], t, &copies[p], times[p].calls);
     for (int p = 0; p < 2; ++p) conclude(&times[p]);
 }
 
-static void check_all(Program* const* programs, Check* checks, Tensors* t, int threads) {
+static void check_all(Program* programs, Check* checks, Tensors* t, int threads) {
     char const* const names[] = {"program", "input program"};
     double (*const draws[])() = {both_signs, positive, small_integer};
     for (int d = 0; d < (KEEPS_INTEGERS ? 3 : 2); ++d) {
@@ -280,10 +304,11 @@ static void check_all(Program* const* programs, Check* checks, Tensors* t, int t
         use_threads(threads);
         reference(t->wide, t->expected);
         for (int p = 0; p < 2; ++p) {
-            run(programs[p], t, t->outputs, threads);
+            pack(&programs[p], t);
+            run(&programs[p], t, t->outputs, threads);
             if (d < 2) compare(&checks[p], t, names[p]);
             else if (!is_large) compare_integers(&checks[p], t, names[p]);
-            if (d == 0) compare_threads(&checks[p], programs[p], t, names[p]);
+            if (d == 0) compare_threads(&checks[p], &programs[p], t, names[p]);
         }
     }
     for (int p = 0; p < 2; ++p)
@@ -353,13 +378,15 @@ int main(int argc, char** argv) {
     t.workspace_bytes = own > other ? own : other;
     t.workspace = allocate(t.workspace_bytes);
 
-    Program* const programs[] = {CANDIDATE, INPUT_PROGRAM};
+    static Program programs[] = {{CANDIDATE, CANDIDATE_PACKED, CANDIDATE_PACK, {}},
+                                 {INPUT_PROGRAM, INPUT_PROGRAM_PACKED, INPUT_PROGRAM_PACK, {}}};
     static Check checks[2];
     static Times times[2];
     check_all(programs, checks, &t, threads);
     int const is_right = checks[0].is_right && checks[1].is_right;
     if (is_right && !is_check_only) {
         fill(&t, both_signs);
+        for (int p = 0; p < 2; ++p) pack(&programs[p], &t);
         measure(programs, times, &t, seconds);
     }
     if (is_json) {

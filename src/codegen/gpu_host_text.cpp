@@ -179,6 +179,8 @@ std::string host_facts(GpuPlan const& plan, std::string const& name) {
 std::string_view whole_text() {
     return R"c(
 unsigned long NAME(workspace_bytes)(void) { return 64; }
+unsigned long NAME(packed_bytes)(int input) { return (void)input, 0; }
+void NAME(pack)(int input, void const* from, void* to) { (void)input, (void)from, (void)to; }
 int PROGRAM(void const* const* inputs, void* const* outputs, void* workspace) {
     void* const tensors = NAME(upload)(inputs);
     int const status = tensors == NULL || NAME(launch)(tensors) != 0 || NAME(download)(tensors, outputs) != 0;
@@ -210,6 +212,9 @@ std::string gpu_header(GpuPlan const& plan, std::string const& name) {
 /* 0 if it ran; else a message is on stderr. All tensors are on the host; `workspace` is not looked at. */
 int {0}(void const* const* inputs, void* const* outputs, void* workspace);
 unsigned long {0}_workspace_bytes(void);
+/* Weights are taken as they are: 0, and nothing to do. */
+unsigned long {0}_packed_bytes(int input);
+void {0}_pack(int input, void const* from, void* to);
 
 /* The same for tensors that stay on the device. Not from two threads at a time. */
 void* {0}_upload(void const* const* inputs); /* with room for outputs; NULL: a message is on stderr */

@@ -70,9 +70,9 @@ struct Both {
     GpuPlan program, input;
     Plan input_plan;
 };
-Both plans_of(Package const& package, GpuOptions const& options) {
+Both plans_of(Package const& package) {
     auto const input = make_plan(package.input);
-    return {gpu_plan(make_plan(package.program), options), gpu_plan(input, options), input};
+    return {gpu_plan(make_plan(package.program)), gpu_plan(input), input};
 }
 std::string titled(std::string const& about, std::string const& text) { return "// " + about + "\n" + text; }
 constexpr std::string_view searched = "the program that was searched";
@@ -93,8 +93,8 @@ std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan) {
     return out;
 }
 
-std::vector<TextFile> opencl_package(Package const& package, GpuOptions const& options) {
-    auto const plans = plans_of(package, options);
+std::vector<TextFile> opencl_package(Package const& package) {
+    auto const plans = plans_of(package);
     auto const& name = package.name;
     auto const other = name + "_input";
     return {{name + ".cl", titled(package.about, opencl_kernels(plans.program, name))},
@@ -108,8 +108,8 @@ std::vector<TextFile> opencl_package(Package const& package, GpuOptions const& o
             {"build", opencl_build(name), true}};
 }
 
-std::vector<TextFile> cuda_package(Package const& package, GpuOptions const& options) {
-    auto const plans = plans_of(package, options);
+std::vector<TextFile> cuda_package(Package const& package) {
+    auto const plans = plans_of(package);
     auto const flags = architecture_flags(plans.program);
     if (flags.empty())
         throw base::InputError(

@@ -42,9 +42,11 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     for (std::size_t a = 0; kernel.kernel.is_blocked && a < axes.size(); ++a)
         out.add(fmt::format("long const {0} = BLOCK({1});", axes[a], a));
     auto const inside = kernel.kernel.in_loop.size();
-    if (inside > 0) out.open(fmt::format("for (int s = 0; s < {}; ++s)", kernel.kernel.loop));
+    auto const is_loop = kernel.kernel.loop > 1;
+    if (kernel.kernel.is_blocked && !is_loop) out.add("int const s = 0;");
+    if (is_loop) out.open(fmt::format("for (int s = 0; s < {}; ++s)", kernel.kernel.loop));
     for (std::size_t i = 0; i < inside; ++i) print_group_step(kernel, i, plan.plan.buffers, out);
-    if (inside > 0) out.close();
+    if (is_loop) out.close();
     for (auto i = inside; i < kernel.mappings.size(); ++i) print_group_step(kernel, i, plan.plan.buffers, out);
     out.close();
 }

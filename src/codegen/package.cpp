@@ -1,6 +1,8 @@
 #include "espalier/codegen/package.hpp"
 
 #include "bench_text.hpp"
+#include "espalier/base/system.hpp"
+#include "espalier/codegen/cpu_numbers.hpp"
 #include "espalier/codegen/program_text.hpp"
 #include "wrapper_text.hpp"
 
@@ -55,7 +57,9 @@ std::string identifier(std::string_view text) {
 }
 
 std::vector<TextFile> cpu_package(Package const& package) {
-    auto const plan = make_plan(package.program, this_cpu()), input = make_plan(package.input, this_cpu());
+    CpuNumbers const numbers{.shape = this_cpu(), .threads = base::affinity_cores()};
+    auto const plan = plan_for_cpu(package.program, package.weights, numbers);
+    auto const input = plan_for_cpu(package.input, package.weights, numbers);
     auto const& name = package.name;
     return {{name + ".cpp", titled(package.about, cpu_source(plan, name))},
             {name + ".h", titled(package.about, c_header(plan, name))},

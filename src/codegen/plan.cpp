@@ -30,8 +30,8 @@ bool keeps_integers(program::Meaning const& meaning) {
 
 class Planner {
 public:
-    Planner(Graph const& graph, CpuShape const& cpu)
-        : cpu_(cpu), graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)),
+    Planner(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels)
+        : cpu_(cpu), panels_(panels), graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)),
           homes_(tensors_.size()), has_home_(tensors_.size()) {
         plan_.dtype = graph.dtype;
         plan_.arithmetic = graph.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -39,9 +39,8 @@ public:
     }
 
     Plan run() {
-        for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-            settle(id(i),
-                   new_buffer(Place::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i)));
+        panels_.resize(graph_.inputs.size());
+        for (std::size_t i = 0; i < graph_.inputs.size(); ++i) settle(id(i), input(i));
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i) add_output(i);
         for (auto const t : tensors_.ids())
             if (!has_home_[t]) settle(t, between(tensors_[t].shape, plan_.dtype));
@@ -60,6 +59,16 @@ private:
     void settle(TensorId t, View const& home) {
         homes_[t] = home;
         has_home_[t] = true;
+    }
+    /// Of a packed one, the strides at which panels, rows and matrices begin.
+    View input(std::size_t i) {
+        auto view = new_buffer(Place::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i));
+        auto const panel = plan_.buffers.back().panel = panels_[i];
+        auto const last = view.shape.rank() - 1;
+        if (panel == 0) return view;
+        view.strides[last] = view.shape[last - 1];
+        view.strides[last - 1] = panel;
+        return view;
     }
     View between(Shape const& shape, DType dtype) {
         auto const view = new_buffer(Place::between, fmt::format("b{}", plan_.buffers.size()), shape);
@@ -114,6 +123,7 @@ private:
     void add_step(Step const& step) { plan_.kernels.push_back({.what = step.what, .after = {step}}); }
 
     CpuShape cpu_;
+    std::vector<std::int64_t> panels_;
     Graph graph_;
     program::TensorInfos tensors_;
     base::IndexedVector<TensorId, View> homes_;
@@ -139,6 +149,8 @@ CpuShape this_cpu() {
 #endif
 }
 
-Plan make_plan(Graph const& graph, CpuShape const& cpu) { return Planner(graph, cpu).run(); }
+Plan make_plan(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels) {
+    return Planner(graph, cpu, panels).run();
+}
 
 } // namespace espalier::codegen

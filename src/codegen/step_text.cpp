@@ -154,6 +154,11 @@ private:
 
 } // namespace
 
+std::string type_name(Buffer const& buffer) {
+    if (buffer.place == Place::tile) return "real";
+    return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
+}
+
 std::string number_text(double value) {
     if (std::isinf(value)) return value > 0 ? "INF" : "(-INF)";
     return fmt::format("NUMBER({:#})", value);

@@ -40,10 +40,6 @@ std::string times(std::int64_t factor, std::string const& of) {
 
 ReducerText const& text_of(Reducer reducer) { return reducer_texts[static_cast<std::size_t>(reducer)]; }
 
-std::string StepWords::type_name(Buffer const& buffer) {
-    if (buffer.place == Place::tile) return "real";
-    return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
-}
 std::string StepWords::start_of(View const& view) const {
     std::vector<std::string> terms{buffer(view).name};
     for (std::size_t i = 0; i < view.origin.size(); ++i)

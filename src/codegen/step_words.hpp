@@ -26,7 +26,6 @@ protected:
     ~StepWords() = default;
 
     [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
-    [[nodiscard]] static std::string type_name(Buffer const& buffer);
     [[nodiscard]] std::string start_of(View const& view) const;
 
     /// Gives the name of the last term.

@@ -22,7 +22,7 @@ inline Graph stored_as(Graph graph, DType dtype) {
     return graph;
 }
 inline Package package_of(Graph const& program, Graph const& input, DType dtype) {
-    return {stored_as(program, dtype), stored_as(input, dtype), "p", "a test"};
+    return {stored_as(program, dtype), stored_as(input, dtype), {1}, "p", "a test"};
 }
 
 /// What bench says of a package, after `change` was made to the files.

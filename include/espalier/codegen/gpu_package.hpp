@@ -7,8 +7,8 @@ namespace espalier::codegen {
 
 /// Folders like that of the CPU: `sh build` compiles, `./bench` checks and measures. The kernels are the same text.
 /// Throws InputError if a kernel of CUDA takes more shared memory than any architecture has.
-[[nodiscard]] std::vector<TextFile> opencl_package(Package const& package, GpuOptions const& options = {});
-[[nodiscard]] std::vector<TextFile> cuda_package(Package const& package, GpuOptions const& options = {});
+[[nodiscard]] std::vector<TextFile> opencl_package(Package const& package);
+[[nodiscard]] std::vector<TextFile> cuda_package(Package const& package);
 
 /// An architecture that CUDA text is compiled for, and what a group of it may have.
 struct CudaArchitecture {

@@ -129,7 +129,9 @@ struct CpuShape {
 /// Of the processor that this runs on.
 [[nodiscard]] CpuShape this_cpu();
 
-/// How a program runs on a CPU. Thread graphs are inlined. Throws InputError if the graph is not legal.
-[[nodiscard]] Plan make_plan(program::Graph const& graph, CpuShape const& cpu = {.lanes = 0});
+/// How a program runs on a CPU. Thread graphs are inlined. `panels`: for each input, in panels of how many columns it
+/// is packed beforehand; 0 or nothing: not. Throws InputError if the graph is not legal.
+[[nodiscard]] Plan make_plan(program::Graph const& graph, CpuShape const& cpu = {.lanes = 0},
+                             std::vector<std::int64_t> const& panels = {});
 
 } // namespace espalier::codegen
