@@ -2,7 +2,9 @@
 
 #include "stored_record.hpp"
 
+#include "espalier/base/contract.hpp"
 #include "espalier/codegen/measure.hpp"
+#include "espalier/codegen/target.hpp"
 #include "espalier/program/source.hpp"
 
 #include <fmt/format.h>
