@@ -248,7 +248,7 @@ int DEVICE(CANDIDATE, wait)(void), DEVICE(INPUT_PROGRAM, wait)(void);
 }
 static double sample(Program* program, Tensors*, Copies* copies, long calls) {
     static void* resident[2][64];
-    int const who = program == CANDIDATE ? 0 : 1;
+    int const who = program->run == CANDIDATE ? 0 : 1;
     for (long c = 0; c < copies->count; ++c) {
         void const* const* const inputs = (void const* const*)(copies->inputs + c * INPUTS);
         if (resident[who][c] == nullptr)
