@@ -110,8 +110,8 @@ void choose(Step& step, Plan& plan, CpuShape const& cpu) {
     auto const rows = step.kept[step.kept.rank() - 2], depth = step.reduced[0];
     auto const panel = plan.buffers[step.reads[1].view.buffer].panel;
     step.product = shape_of(step, cpu, panel);
-    step.product.packs_left =
-        rows > step.product.rows || plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic;
+    step.product.packs_left = rows > step.product.rows || (rows >= 4 && step.kept.back() >= 8 * step.product.columns) ||
+                              plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic;
     step.product.packs_right =
         panel == 0 && (stride_of(step, step.reads[1], rank - 1) != 1 || rows > 2 * step.product.rows);
     if (step.product.packs_left)
