@@ -95,7 +95,10 @@ Product shape_of(Step const& step, CpuShape const& cpu, std::int64_t panel) {
     auto const registers = cpu.vectors - cpu.vectors / 8; // the others hold a row of the right operand
     auto const most = std::max<std::int64_t>(1, step.kept.back() / cpu.lanes);
     std::int64_t vectors = panel > 0 ? divided_up(panel, cpu.lanes) : 4;
-    while (panel == 0 && vectors > 1 && (vectors > most || registers / vectors - 1 < std::min<std::int64_t>(rows, 8)))
+    auto const has_rest = [&](std::int64_t count) { return step.kept.back() % (count * cpu.lanes) != 0; };
+    while (panel == 0 && vectors > 1 &&
+           (vectors > most || (has_rest(vectors) && !has_rest(1)) ||
+            registers / vectors - 1 < std::min<std::int64_t>(rows, 8)))
         --vectors;
     auto const fitting = std::max<std::int64_t>(1, registers / vectors - (vectors > 1 ? 1 : 2));
     return {.rows = divided_up(rows, divided_up(rows, fitting)), .columns = vectors * cpu.lanes};
@@ -107,8 +110,8 @@ void choose(Step& step, Plan& plan, CpuShape const& cpu) {
     auto const rows = step.kept[step.kept.rank() - 2], depth = step.reduced[0];
     auto const panel = plan.buffers[step.reads[1].view.buffer].panel;
     step.product = shape_of(step, cpu, panel);
-    step.product.packs_left =
-        rows > step.product.rows || plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic;
+    step.product.packs_left = rows > step.product.rows || (rows >= 4 && step.kept.back() >= 8 * step.product.columns) ||
+                              plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic;
     step.product.packs_right =
         panel == 0 && (stride_of(step, step.reads[1], rank - 1) != 1 || rows > 2 * step.product.rows);
     if (step.product.packs_left)

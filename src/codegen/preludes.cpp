@@ -145,8 +145,8 @@ struct constant {
     enum { value = VALUE };
 };
 
-/// ROWS x VECTORS results, in registers, over the whole sum.
-template <int ROWS, int VECTORS, class Left, class Right>
+/// ROWS x VECTORS results, in registers, over the whole sum. b is fetched AHEAD rows before.
+template <int ROWS, int VECTORS, int AHEAD, class Left, class Right>
 static inline __attribute__((always_inline)) void product_block(Left const* a, long a_row, long a_depth, Right const* b,
                                                                long b_depth, long depth, real* c, long c_row,
                                                                bool is_first) {
@@ -159,6 +159,8 @@ static inline __attribute__((always_inline)) void product_block(Left const* a, l
         vec row[VECTORS];
 #pragma GCC unroll 8
         for (int v = 0; v < VECTORS; ++v) row[v] = load(b + k * b_depth + v * LANES);
+        if constexpr (AHEAD > 0)
+            for (int v = 0; v < VECTORS; ++v) __builtin_prefetch(b + (k + AHEAD) * b_depth + v * LANES);
 #pragma GCC unroll 32
         for (int m = 0; m < ROWS; ++m) {
             vec const x = value_of(a[m * a_row + k * a_depth]) - vec{};
@@ -187,17 +189,17 @@ static inline void product_rest(long rows, long columns, Left const* a, long a_r
         }
 }
 /// All rows, for one panel of columns.
-template <int M, int ROWS, int VECTORS, class Left, class Right>
+template <int M, int ROWS, int VECTORS, int AHEAD, class Left, class Right>
 static inline void product_panel(Left const* a, long a_block, long a_row, long a_depth, Right const* b, long b_depth,
                                  long depth, real* c, long c_row, bool is_first) {
     for (long m = 0; m + ROWS <= M; m += ROWS)
-        product_block<ROWS, VECTORS>(a + m / ROWS * a_block, a_row, a_depth, b, b_depth, depth, c + m * c_row, c_row, is_first);
+        product_block<ROWS, VECTORS, AHEAD>(a + m / ROWS * a_block, a_row, a_depth, b, b_depth, depth, c + m * c_row, c_row, is_first);
     if constexpr (M % ROWS != 0)
-        product_block<M % ROWS, VECTORS>(a + M / ROWS * a_block, a_row, a_depth, b, b_depth, depth,
+        product_block<M % ROWS, VECTORS, AHEAD>(a + M / ROWS * a_block, a_row, a_depth, b, b_depth, depth,
                                          c + M / ROWS * ROWS * c_row, c_row, is_first);
 }
 /// c = a b, or c += a b. b has panels of COLUMNS columns, each `b_panel` after the one before.
-template <int M, int N, int DEPTH, int ROWS, int COLUMNS, bool PACKS_LEFT, bool PACKS_RIGHT, class Left, class Right>
+template <int M, int N, int DEPTH, int ROWS, int COLUMNS, bool PACKS_LEFT, bool PACKS_RIGHT, int AHEAD, class Left, class Right>
 static __attribute__((noinline)) void product(Left const* a, long a_row, long a_depth, Right const* b, long b_depth,
                                               long b_column, long b_panel, real* c, long c_row, bool is_first,
                                               real* left, real* right) {
@@ -208,9 +210,9 @@ static __attribute__((noinline)) void product(Left const* a, long a_row, long a_
     auto const panel = [&](auto const* of_b, long step, real* to, auto width) {
         constexpr int vectors = decltype(width)::value / LANES;
         if constexpr (PACKS_LEFT)
-            product_panel<M, ROWS, vectors>(left, ROWS * DEPTH, 1, ROWS, of_b, step, DEPTH, to, c_row, is_first);
+            product_panel<M, ROWS, vectors, AHEAD>(left, ROWS * DEPTH, 1, ROWS, of_b, step, DEPTH, to, c_row, is_first);
         else
-            product_panel<M, ROWS, vectors>(a, ROWS * a_row, a_row, a_depth, of_b, step, DEPTH, to, c_row, is_first);
+            product_panel<M, ROWS, vectors, AHEAD>(a, ROWS * a_row, a_row, a_depth, of_b, step, DEPTH, to, c_row, is_first);
     };
     auto const columns = [&](long n, auto width) {
         constexpr int count = decltype(width)::value;

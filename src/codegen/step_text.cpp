@@ -69,6 +69,11 @@ private:
                 terms.push_back(times(stride, fmt::format("i{}", loop)));
         return sum_of(terms);
     }
+    /// Packed rows are short and follow one another; those of a matrix are far apart, where no processor expects them.
+    static int ahead(bool is_panel, bool packs_right) {
+        if (packs_right) return 0;
+        return is_panel ? 64 : 16;
+    }
     void by_product() {
         auto const& [rows, columns, packs_left, packs_right] = step_.product;
         auto const &left = step_.reads[0], &right = step_.reads[1];
@@ -86,13 +91,12 @@ private:
         auto const scratch = [&](bool is_packed) { return is_packed ? start_of(step_.scratch[next++]) : "(real*)0"; };
         auto const to_left = scratch(packs_left), to_right = scratch(packs_right);
         out_.add(fmt::format(
-            "product<{}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
+            "product<{}, {}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
             step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
-            batch_text(left), stride(left, rank_ - 2), stride(left, rank_), batch_text(right), stride(right, rank_),
-            is_panel ? 1 : stride(right, rank_ - 1),
-            is_panel ? stride(right, rank_ - 1) * columns : stride(right, rank_ - 1) * columns, target,
-            step_.target.strides[static_cast<int>(rank_) - 2], step_.update == Update::set ? "true" : "s == 0", to_left,
-            to_right));
+            ahead(is_panel, packs_right), batch_text(left), stride(left, rank_ - 2), stride(left, rank_),
+            batch_text(right), stride(right, rank_), is_panel ? 1 : stride(right, rank_ - 1),
+            stride(right, rank_ - 1) * columns, target, step_.target.strides[static_cast<int>(rank_) - 2],
+            step_.update == Update::set ? "true" : "s == 0", to_left, to_right));
         for (std::size_t loop = 0; loop + 2 < rank_; ++loop) out_.close();
     }
     void by_column() {
