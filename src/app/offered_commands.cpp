@@ -139,12 +139,16 @@ int emit_command(EmitArguments const& arguments) {
     OpenedRun const run(arguments.run);
     run.check_keys();
     auto const id = run.find(arguments.program.empty() ? "1" : arguments.program);
-    auto const files = run.results().files(id, target_of(run, arguments.target));
+    auto const target = target_of(run, arguments.target);
+    auto const files = run.results().files(id, target);
     make_folder(arguments.output);
     for (auto const& file : files) {
         write(fs::path(arguments.output) / file.name, file.text);
         base::say("{}\n", (fs::path(arguments.output) / file.name).string());
     }
+    auto const offers = run.kind().offers();
+    auto const& offer = *std::ranges::find(offers.targets, target, &problems::Format::name);
+    if (!offer.caution.empty()) base::complain_as_is(offer.caution);
     return 0;
 }
 

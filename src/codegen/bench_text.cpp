@@ -15,15 +15,22 @@ std::string elements_of(std::vector<program::Shape> const& shapes) {
 }
 
 /// What the harness must know of the program at hand.
-std::string facts(Plan const& input, std::string const& name) {
+std::string facts(Plan const& input, std::string const& name, std::string_view target, BenchOf where) {
     auto const& dtype = program::info(input.dtype);
     std::vector<program::Shape> shapes;
     for (auto const& one : input.inputs) shapes.push_back(one.shape);
-    return fmt::format(R"c(#define TARGET "cpu"
+    return fmt::format(R"c(#define TARGET "{10}"
+#define IS_ON_DEVICE {11}
 #define CANDIDATE {0}
 #define CANDIDATE_WORKSPACE {0}_workspace_bytes
 #define INPUT_PROGRAM {0}_input
+#define CANDIDATE_PACKED {0}_packed_bytes
+#define CANDIDATE_PACK {0}_pack
+#define INPUT_PROGRAM_PACKED {0}_input_packed_bytes
+#define INPUT_PROGRAM_PACK {0}_input_pack
 #define INPUT_PROGRAM_WORKSPACE {0}_input_workspace_bytes
+#define DEVICE_(name, what) name##_##what
+#define DEVICE(name, what) DEVICE_(name, what)
 #define ROUNDING {1} /* of the arithmetic */
 #define DIGITS {2} /* of what is stored */
 #define IS_{3}
@@ -31,6 +38,8 @@ typedef {4} Stored;
 enum {{ INPUTS = {5}, OUTPUTS = {6}, KEEPS_INTEGERS = {7} }};
 static long const input_elements[] = {{{8}}}, output_elements[] = {{{9}}};
 extern "C" unsigned long CANDIDATE_WORKSPACE(void), INPUT_PROGRAM_WORKSPACE(void);
+extern "C" unsigned long CANDIDATE_PACKED(int), INPUT_PROGRAM_PACKED(int);
+extern "C" void CANDIDATE_PACK(int, void const*, void*), INPUT_PROGRAM_PACK(int, void const*, void*);
 extern "C" int CANDIDATE(void const* const*, void* const*, void*), INPUT_PROGRAM(void const* const*, void* const*, void*);
 )c",
                        name, input.arithmetic == program::DType::f64 ? "0x1p-53" : "0x1p-24", dtype.format.precision,
@@ -39,7 +48,7 @@ extern "C" int CANDIDATE(void const* const*, void* const*, void*), INPUT_PROGRAM
                        : dtype.size_bytes == 4 ? "float"
                                                : "double",
                        input.inputs.size(), input.outputs.size(), input.keeps_integers ? 1 : 0, elements_of(shapes),
-                       elements_of(input.outputs));
+                       elements_of(input.outputs), target, where == BenchOf::device ? 1 : 0);
 }
 
 constexpr std::string_view memory_text = R"c(
@@ -89,7 +98,13 @@ static Stored encoded(double x) { return x; }
 static double const largest = 0x1.fffffffffffffp1023;
 #endif
 
-typedef int Program(void const* const*, void* const*, void*);
+/// A program, and its inputs as it takes them.
+struct Program {
+    int (*run)(void const* const*, void* const*, void*);
+    unsigned long (*packed_bytes)(int);
+    void (*pack)(int, void const*, void*);
+    void* packed[INPUTS]; ///< null: as it is
+};
 static unsigned long long random_state;
 static double uniform() { // in [0, 1)
     random_state += 0x9E3779B97F4A7C15ull;
@@ -118,11 +133,23 @@ static void fill(Tensors* t, double (*draw)()) {
     for (int i = 0; i < INPUTS; ++i)
         for (long n = 0; n < input_elements[i]; ++n) t->wide[i][n] = decoded(t->inputs[i][n] = encoded(draw()));
 }
+static void pack(Program* program, Tensors* t) {
+    for (int i = 0; i < INPUTS; ++i) {
+        unsigned long const bytes = program->packed_bytes(i);
+        if (bytes > 0 && program->packed[i] == nullptr) program->packed[i] = allocate(bytes);
+        if (bytes > 0) program->pack(i, t->inputs[i], program->packed[i]);
+    }
+}
+static void const* input_of(Program* program, Tensors* t, int i) {
+    return program->packed[i] != nullptr ? program->packed[i] : t->inputs[i];
+}
 static void run(Program* program, Tensors* t, Stored** outputs, int threads) {
     use_threads(threads);
+    void const* inputs[INPUTS];
+    for (int i = 0; i < INPUTS; ++i) inputs[i] = input_of(program, t, i);
     for (int i = 0; i < OUTPUTS; ++i) memset(outputs[i], 0xff, (unsigned long)output_elements[i] * sizeof(Stored));
     memset(t->workspace, 0xff, t->workspace_bytes);
-    if (program((void const* const*)t->inputs, (void* const*)outputs, t->workspace) != 0) fail("the program refused to run");
+    if (program->run(inputs, (void* const*)outputs, t->workspace) != 0) fail("the program refused to run");
 }
 
 struct Check {
@@ -169,28 +196,28 @@ static void compare_threads(Check* check, Program* program, Tensors* t, char con
     }
 }
 
+static int is_cpu_time = 0;
 static double now() {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(is_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 /// Inputs in so many copies that a cache has forgotten one when it comes again.
 struct Copies {
     long count = 1, next = 0;
-    Stored** inputs = nullptr;
+    void const** inputs = nullptr;
 };
-static Copies copies_of(Tensors* t) {
+static Copies copies_of(Program* program, Tensors* t) {
     unsigned long bytes = 0;
     for (int i = 0; i < INPUTS; ++i) bytes += (unsigned long)input_elements[i] * sizeof(Stored);
     Copies out;
     while (out.count < 64 && (unsigned long)out.count * bytes < 256ul << 20) ++out.count;
-    out.inputs = (Stored**)malloc((unsigned long)out.count * INPUTS * sizeof(Stored*));
+    out.inputs = (void const**)malloc((unsigned long)out.count * INPUTS * sizeof(void*));
     for (long c = 0; c < out.count; ++c)
         for (int i = 0; i < INPUTS; ++i) {
             unsigned long const size = (unsigned long)input_elements[i] * sizeof(Stored);
-            Stored* const copy = c == 0 ? t->inputs[i] : (Stored*)allocate(size);
-            if (c > 0) memcpy(copy, t->inputs[i], size);
-            out.inputs[c * INPUTS + i] = copy;
+            void const* const from = input_of(program, t, i);
+            out.inputs[c * INPUTS + i] = c == 0 ? from : memcpy(allocate(size), from, size);
         }
     return out;
 }
@@ -199,16 +226,50 @@ struct Times {
     long count = 0, calls = 1;
     double median = 0, low = 0, high = 0;
 };
-static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
+)c";
+
+constexpr std::string_view sample_text =
+    R"c(static double sample(Program* program, Tensors* t, Copies* copies, long calls) {
     double const start = now();
     for (long k = 0; k < calls; ++k) {
-        Stored** const inputs = copies->inputs + copies->next * INPUTS;
+        void const** const inputs = copies->inputs + copies->next * INPUTS;
         copies->next = (copies->next + 1) % copies->count;
-        program((void const* const*)inputs, (void* const*)t->outputs, t->workspace);
+        program->run(inputs, (void* const*)t->outputs, t->workspace);
     }
     return (now() - start) / (double)calls;
 }
-static int by_value(void const* a, void const* b) {
+)c";
+
+/// Every copy of the inputs is uploaded before the first sample.
+constexpr std::string_view device_sample_text = R"c(
+extern "C" {
+void *DEVICE(CANDIDATE, upload)(void const* const*), *DEVICE(INPUT_PROGRAM, upload)(void const* const*);
+int DEVICE(CANDIDATE, launch)(void*), DEVICE(INPUT_PROGRAM, launch)(void*);
+int DEVICE(CANDIDATE, wait)(void), DEVICE(INPUT_PROGRAM, wait)(void);
+}
+static double sample(Program* program, Tensors*, Copies* copies, long calls) {
+    static void* resident[2][64];
+    int const who = program->run == CANDIDATE ? 0 : 1;
+    for (long c = 0; c < copies->count; ++c) {
+        void const* const* const inputs = (void const* const*)(copies->inputs + c * INPUTS);
+        if (resident[who][c] == nullptr)
+            resident[who][c] = who == 0 ? DEVICE(CANDIDATE, upload)(inputs) : DEVICE(INPUT_PROGRAM, upload)(inputs);
+        if (resident[who][c] == nullptr) fail("no memory on the device: search a smaller program");
+    }
+    double const start = now();
+    int status = 0;
+    for (long k = 0; k < calls; ++k) {
+        void* const tensors = resident[who][copies->next];
+        copies->next = (copies->next + 1) % copies->count;
+        status |= who == 0 ? DEVICE(CANDIDATE, launch)(tensors) : DEVICE(INPUT_PROGRAM, launch)(tensors);
+    }
+    status |= who == 0 ? DEVICE(CANDIDATE, wait)() : DEVICE(INPUT_PROGRAM, wait)();
+    if (status != 0) fail("the program refused to run");
+    return (now() - start) / (double)calls;
+}
+)c";
+
+constexpr std::string_view main_text = R"c(static int by_value(void const* a, void const* b) {
     double const x = *(double const*)a, y = *(double const*)b;
     return (x > y) - (x < y);
 }
@@ -221,20 +282,21 @@ static void conclude(Times* times) {
     times->low = times->ms[low < 0 ? 0 : low];
     times->high = times->ms[high >= times->count ? times->count - 1 : high];
 }
-static void measure(Program* const* programs, Times* times, Tensors* t, double seconds) {
-    Copies copies = copies_of(t);
+static void measure(Program* programs, Times* times, Tensors* t, double seconds) {
+    Copies copies[2];
     for (int p = 0; p < 2; ++p) {
-        sample(programs[p], t, &copies, 1);
-        double const once = sample(programs[p], t, &copies, 1);
+        copies[p] = copies_of(&programs[p], t);
+        sample(&programs[p], t, &copies[p], 1);
+        double const once = sample(&programs[p], t, &copies[p], 1);
         times[p].calls = once > 0.2 ? 1 : 1 + (long)(0.2 / (once + 1e-4));
     }
     double const start = now();
     while (times[0].count < 4096 && (times[0].count < 7 || now() - start < 1e3 * seconds))
-        for (int p = 0; p < 2; ++p) times[p].ms[times[p].count++] = sample(programs[p], t, &copies, times[p].calls);
+        for (int p = 0; p < 2; ++p) times[p].ms[times[p].count++] = sample(&programs[p], t, &copies[p], times[p].calls);
     for (int p = 0; p < 2; ++p) conclude(&times[p]);
 }
 
-static void check_all(Program* const* programs, Check* checks, Tensors* t, int threads) {
+static void check_all(Program* programs, Check* checks, Tensors* t, int threads) {
     char const* const names[] = {"program", "input program"};
     double (*const draws[])() = {both_signs, positive, small_integer};
     for (int d = 0; d < (KEEPS_INTEGERS ? 3 : 2); ++d) {
@@ -243,10 +305,11 @@ static void check_all(Program* const* programs, Check* checks, Tensors* t, int t
         use_threads(threads);
         reference(t->wide, t->expected);
         for (int p = 0; p < 2; ++p) {
-            run(programs[p], t, t->outputs, threads);
+            pack(&programs[p], t);
+            run(&programs[p], t, t->outputs, threads);
             if (d < 2) compare(&checks[p], t, names[p]);
             else if (!is_large) compare_integers(&checks[p], t, names[p]);
-            if (d == 0) compare_threads(&checks[p], programs[p], t, names[p]);
+            if (d == 0) compare_threads(&checks[p], &programs[p], t, names[p]);
         }
     }
     for (int p = 0; p < 2; ++p)
@@ -280,7 +343,7 @@ static void print_for_people(Check const* check, Times const* times, int threads
 
 /// Threads that wander among cores, or wait for one another on the same one, measure nothing.
 static void bind_threads(char** argv) {
-    if (getenv("OMP_PROC_BIND") != nullptr) return;
+    if (IS_ON_DEVICE || getenv("OMP_PROC_BIND") != nullptr) return;
     setenv("OMP_PROC_BIND", "true", 1);
     execv("/proc/self/exe", argv); // if that fails, they are not bound
 }
@@ -293,10 +356,11 @@ int main(int argc, char** argv) {
         int const has_value = i + 1 < argc;
         if (strcmp(argv[i], "--json") == 0) is_json = 1;
         else if (strcmp(argv[i], "--check") == 0) is_check_only = 1;
+        else if (strcmp(argv[i], "--cpu-time") == 0) is_cpu_time = 1;
         else if (strcmp(argv[i], "--threads") == 0 && has_value) threads = atoi(argv[++i]);
         else if (strcmp(argv[i], "--seconds") == 0 && has_value) seconds = atof(argv[++i]);
         else {
-            fprintf(stderr, "usage: bench [--threads N] [--seconds S] [--check] [--json]\n");
+            fprintf(stderr, "usage: bench [--threads N] [--seconds S] [--cpu-time] [--check] [--json]\n");
             return 2;
         }
     }
@@ -316,13 +380,15 @@ int main(int argc, char** argv) {
     t.workspace_bytes = own > other ? own : other;
     t.workspace = allocate(t.workspace_bytes);
 
-    Program* const programs[] = {CANDIDATE, INPUT_PROGRAM};
+    static Program programs[] = {{CANDIDATE, CANDIDATE_PACKED, CANDIDATE_PACK, {}},
+                                 {INPUT_PROGRAM, INPUT_PROGRAM_PACKED, INPUT_PROGRAM_PACK, {}}};
     static Check checks[2];
     static Times times[2];
     check_all(programs, checks, &t, threads);
     int const is_right = checks[0].is_right && checks[1].is_right;
     if (is_right && !is_check_only) {
         fill(&t, both_signs);
+        for (int p = 0; p < 2; ++p) pack(&programs[p], &t);
         measure(programs, times, &t, seconds);
     }
     if (is_json) {
@@ -338,12 +404,13 @@ int main(int argc, char** argv) {
 
 } // namespace
 
-std::string bench_source(Plan const& input, std::string const& name) {
+std::string bench_source(Plan const& input, std::string const& name, std::string_view target, BenchOf where) {
     return std::string("// Checks a program against float64, and then measures it: see ./build\n"
                        "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                        "#include <sys/mman.h>\n#include <time.h>\n#include <unistd.h>\n\n") +
-           facts(input, name) + std::string(memory_text) + "\n" + std::string(conversions_text()) +
-           reference_source(input) + std::string(harness_text);
+           facts(input, name, target, where) + std::string(memory_text) + "\n" + std::string(conversions_text()) +
+           reference_source(input) + std::string(harness_text) +
+           std::string(where == BenchOf::device ? device_sample_text : sample_text) + std::string(main_text);
 }
 
 } // namespace espalier::codegen

@@ -6,6 +6,7 @@
 #include "espalier/base/system.hpp"
 #include "espalier/codegen/child.hpp"
 #include "espalier/codegen/program_text.hpp"
+#include "espalier/codegen/target.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -96,8 +97,31 @@ private:
     std::string base_;
 };
 
+/// A folder that builds itself, by the content of its files. Others may build the same at the same time.
+std::string build_folder(std::vector<TextFile> const& files, fs::path const& cache, fs::path& bench) {
+    auto content = this_machine().compiler;
+    for (auto const& file : files) content += file.name + '\n' + file.text;
+    auto const folder = cache / fmt::format("{:016x}", base::hash_text(content));
+    bench = folder / "bench";
+    if (fs::exists(bench)) return {};
+    auto const unfinished = fs::path(folder.string() + fmt::format(".{}", getpid()));
+    fs::create_directories(unfinished);
+    for (auto const& file : files) std::ofstream(unfinished / file.name) << file.text;
+    auto const end = run_child({"sh", (unfinished / "build").string()}, {.seconds = 300});
+    std::error_code exists;
+    if (end.is_good()) fs::rename(unfinished, folder, exists);
+    if (!end.is_good() || exists) fs::remove_all(unfinished);
+    return end.is_good() ? std::string() : first_line(end.errors);
+}
+
 /// The program that checks and measures, or why there is none.
 std::string compile(Package const& package, MeasureOptions const& options, fs::path& bench) {
+    auto const& target = options.target.empty() ? targets().front() : *find_target(options.target);
+    if (!target.caution.empty())
+        throw base::InputError("--target {}: nothing is measured ({}): measure where such a device is, with the bench "
+                               "of the folder that emit makes",
+                               target.name, target.caution);
+    if (target.package != cpu_package) return build_folder(target.package(package), cache_folder(options.cache), bench);
     CompileCache cache(cache_folder(options.cache), this_machine());
     std::vector<fs::path> objects;
     for (auto const& file : cpu_package(package)) {

@@ -1,6 +1,8 @@
 #include "espalier/codegen/package.hpp"
 
 #include "bench_text.hpp"
+#include "espalier/base/system.hpp"
+#include "espalier/codegen/cpu_numbers.hpp"
 #include "espalier/codegen/program_text.hpp"
 #include "wrapper_text.hpp"
 
@@ -55,12 +57,14 @@ std::string identifier(std::string_view text) {
 }
 
 std::vector<TextFile> cpu_package(Package const& package) {
-    auto const plan = make_plan(package.program), input = make_plan(package.input);
+    CpuNumbers const numbers{.shape = this_cpu(), .threads = base::affinity_cores()};
+    auto const plan = plan_for_cpu(package.program, package.weights, numbers);
+    auto const input = plan_for_cpu(package.input, package.weights, numbers);
     auto const& name = package.name;
     return {{name + ".cpp", titled(package.about, cpu_source(plan, name))},
             {name + ".h", titled(package.about, c_header(plan, name))},
             {name + "_input.cpp", titled("the program that was searched", cpu_source(input, name + "_input"))},
-            {"bench.cpp", bench_source(input, name)},
+            {"bench.cpp", bench_source(make_plan(package.input), name)},
             {name + ".py", wrapper_source(plan, name)},
             {"CMakeLists.txt", cmake_text(name)},
             {"build", build_text(name), true}};

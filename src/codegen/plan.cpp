@@ -30,18 +30,17 @@ bool keeps_integers(program::Meaning const& meaning) {
 
 class Planner {
 public:
-    explicit Planner(Graph const& graph)
-        : graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)), homes_(tensors_.size()),
-          has_home_(tensors_.size()) {
+    Planner(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels)
+        : cpu_(cpu), panels_(panels), graph_(program::inline_thread_graphs(graph)), tensors_(program::infer(graph_)),
+          homes_(tensors_.size()), has_home_(tensors_.size()) {
         plan_.dtype = graph.dtype;
         plan_.arithmetic = graph.dtype == DType::f64 ? DType::f64 : DType::f32;
         plan_.inputs = graph.inputs;
     }
 
     Plan run() {
-        for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-            settle(id(i),
-                   new_buffer(Place::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i)));
+        panels_.resize(graph_.inputs.size());
+        for (std::size_t i = 0; i < graph_.inputs.size(); ++i) settle(id(i), input(i));
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i) add_output(i);
         for (auto const t : tensors_.ids())
             if (!has_home_[t]) settle(t, between(tensors_[t].shape, plan_.dtype));
@@ -60,6 +59,16 @@ private:
     void settle(TensorId t, View const& home) {
         homes_[t] = home;
         has_home_[t] = true;
+    }
+    /// Of a packed one, the strides at which panels, rows and matrices begin.
+    View input(std::size_t i) {
+        auto view = new_buffer(Place::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i));
+        auto const panel = plan_.buffers.back().panel = panels_[i];
+        auto const last = view.shape.rank() - 1;
+        if (panel == 0) return view;
+        view.strides[last] = view.shape[last - 1];
+        view.strides[last - 1] = panel;
+        return view;
     }
     View between(Shape const& shape, DType dtype) {
         auto const view = new_buffer(Place::between, fmt::format("b{}", plan_.buffers.size()), shape);
@@ -88,7 +97,7 @@ private:
             if (tensors_[t].maker == i) made.push_back(homes_[t]);
         auto const what = fmt::format("kernel {}: {}", i.value, program::info(op.code).name);
         if (op.code == OpCode::graph)
-            plan_.kernels.push_back(plan_block(body_of(op), operands, made, what, plan_));
+            plan_.kernels.push_back(plan_block(body_of(op), operands, made, what, plan_, cpu_));
         else
             add_library(applied(graph_, tensors_, i, what), operands, made.front());
         if (op.code == OpCode::graph) note_integers(body_of(op));
@@ -113,6 +122,8 @@ private:
     }
     void add_step(Step const& step) { plan_.kernels.push_back({.what = step.what, .after = {step}}); }
 
+    CpuShape cpu_;
+    std::vector<std::int64_t> panels_;
     Graph graph_;
     program::TensorInfos tensors_;
     base::IndexedVector<TensorId, View> homes_;
@@ -129,6 +140,17 @@ std::int64_t Plan::tile_elements() const {
     return out;
 }
 
-Plan make_plan(Graph const& graph) { return Planner(graph).run(); }
+CpuShape this_cpu() {
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return {.lanes = 16, .vectors = 32};
+    return __builtin_cpu_supports("avx2") ? CpuShape{.lanes = 8, .vectors = 16} : CpuShape{.lanes = 4, .vectors = 16};
+#else
+    return {.lanes = 4, .vectors = 32};
+#endif
+}
+
+Plan make_plan(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels) {
+    return Planner(graph, cpu, panels).run();
+}
 
 } // namespace espalier::codegen

@@ -1,5 +1,7 @@
 #include "plan_block.hpp"
 
+#include "plan_passes.hpp"
+
 #include "espalier/base/contract.hpp"
 
 #include <fmt/format.h>
@@ -66,9 +68,9 @@ Step finishing(Step const& whole, View const& sums, View const& target) {
 
 class BlockPlanner {
 public:
-    BlockPlanner(Graph const& block, std::vector<View> const& operands, Plan& plan)
-        : block_(block), plan_(plan), tensors_(program::infer(block)), work_(program::work_in_loop(block, tensors_)),
-          homes_(tensors_.size()), first_tile_(plan.buffers.size()) {
+    BlockPlanner(Graph const& block, std::vector<View> const& operands, Plan& plan, CpuShape const& cpu)
+        : block_(block), plan_(plan), cpu_(cpu), tensors_(program::infer(block)),
+          work_(program::work_in_loop(block, tensors_)), homes_(tensors_.size()), first_tile_(plan.buffers.size()) {
         for (std::size_t i = 0; i < operands.size(); ++i)
             homes_[TensorId{static_cast<int>(i)}] =
                 tile_view(operands[i], block.inputs[i].shape, block.schedule.inputs[i], block.schedule);
@@ -86,6 +88,8 @@ public:
             auto const place = tile_view(outputs[i], tile.shape, Partition{block_.schedule.output}, block_.schedule);
             kernel_.after.push_back(copy_step(fmt::format("store t{}", block_.outputs[i].value), tile, place));
         }
+        join_steps(kernel_, first_tile_);
+        choose_products(kernel_, plan_, cpu_);
         place_tiles(kernel_, plan_.buffers, first_tile_);
         return std::move(kernel_);
     }
@@ -168,6 +172,7 @@ private:
 
     Graph const& block_;
     Plan& plan_;
+    CpuShape cpu_;
     program::TensorInfos tensors_;
     program::LoopWork work_;
     base::IndexedVector<TensorId, View> homes_;
@@ -179,6 +184,7 @@ template <class Each>
 void for_each_buffer(Step const& step, Each const& each) {
     for (auto const& read : step.reads) each(read.view.buffer);
     for (auto const& factor : step.factor) each(factor.view.buffer);
+    for (auto const& view : step.scratch) each(view.buffer);
     each(step.target.buffer);
 }
 
@@ -213,10 +219,12 @@ void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
     set_lives(kernel, buffers, first_tile);
     for (auto i = first_tile; i < buffers.size(); ++i) {
         auto& buffer = buffers[i];
+        if (buffer.first_step < 0) continue;
         auto const size = program::element_count(buffer.shape);
         std::vector<Buffer const*> others;
         for (auto j = first_tile; j < i; ++j)
-            if (buffers[j].first_step <= buffer.last_step && buffer.first_step <= buffers[j].last_step)
+            if (buffers[j].first_step >= 0 && buffers[j].first_step <= buffer.last_step &&
+                buffer.first_step <= buffers[j].last_step)
                 others.push_back(&buffers[j]);
         std::ranges::sort(others, {}, &Buffer::offset);
         for (auto const* other : others) {
@@ -230,8 +238,8 @@ void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
 }
 
 Kernel plan_block(Graph const& block, std::vector<View> const& operands, std::vector<View> const& outputs,
-                  std::string what, Plan& plan) {
-    return BlockPlanner(block, operands, plan).run(outputs, std::move(what));
+                  std::string what, Plan& plan, CpuShape const& cpu) {
+    return BlockPlanner(block, operands, plan, cpu).run(outputs, std::move(what));
 }
 
 } // namespace espalier::codegen

@@ -89,6 +89,17 @@ Step step_of(Applied const& op, Nest const& nest, std::vector<View> const& sourc
     return out;
 }
 
+std::optional<std::int64_t> stride_of(Step const& step, Source const& source, std::size_t loop) {
+    std::int64_t out = 0;
+    for (int d = 0; d < source.index.rank(); ++d)
+        for (auto const& digit : source.index[d].digits) {
+            if (digit.loop != loop) continue;
+            if (digit.below != 1 || digit.size < step.loop_size(loop)) return std::nullopt;
+            out += digit.stride * source.view.strides[d];
+        }
+    return out;
+}
+
 Step copy_step(std::string what, View const& from, View const& target) {
     Step out{.what = std::move(what), .kept = from.shape, .target = target};
     Source read{.view = from, .index = program::Dims<program::Position>{}};

@@ -2,6 +2,8 @@
 
 #include "espalier/codegen/plan.hpp"
 
+#include <optional>
+
 namespace espalier::codegen {
 
 /// All of a buffer of this shape.
@@ -23,5 +25,8 @@ struct Applied {
 [[nodiscard]] Step copy_step(std::string what, View const& from, View const& target);
 /// Whether the nest counts the steps of a for-loop; then that is its last loop.
 [[nodiscard]] bool is_in_steps(program::Nest const& nest);
+
+/// The address of a read moves by this when a loop goes on by one; nothing if that varies.
+[[nodiscard]] std::optional<std::int64_t> stride_of(Step const& step, Source const& source, std::size_t loop);
 
 } // namespace espalier::codegen

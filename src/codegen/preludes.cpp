@@ -37,19 +37,26 @@ typedef real sum_t;
 #define SIMD_LARGEST _Pragma("omp simd reduction(max : r_)")
 #define SIMD_SMALLEST _Pragma("omp simd reduction(min : r_)")
 
-typedef unsigned short input_f16, made_f16, input_bf16, made_bf16;
+struct f16 {
+    unsigned short bits;
+};
+struct bf16 {
+    unsigned short bits;
+};
+typedef f16 input_f16, made_f16;
+typedef bf16 input_bf16, made_bf16;
 typedef float input_f32, made_f32;
 typedef double input_f64, made_f64;
-#define LOAD_input_f16(p, i) f16_to_f32(p[i])
-#define LOAD_made_f16(p, i) f16_to_f32(p[i])
-#define LOAD_input_bf16(p, i) bf16_to_f32(p[i])
-#define LOAD_made_bf16(p, i) bf16_to_f32(p[i])
+#define LOAD_input_f16(p, i) f16_to_f32(p[i].bits)
+#define LOAD_made_f16(p, i) f16_to_f32(p[i].bits)
+#define LOAD_input_bf16(p, i) bf16_to_f32(p[i].bits)
+#define LOAD_made_bf16(p, i) bf16_to_f32(p[i].bits)
 #define LOAD_input_f32(p, i) (p[i])
 #define LOAD_made_f32(p, i) (p[i])
 #define LOAD_input_f64(p, i) (p[i])
 #define LOAD_made_f64(p, i) (p[i])
-#define STORE_made_f16(p, i, v) (p[i] = f32_to_f16(v))
-#define STORE_made_bf16(p, i, v) (p[i] = f32_to_bf16(v))
+#define STORE_made_f16(p, i, v) (p[i].bits = f32_to_f16(v))
+#define STORE_made_bf16(p, i, v) (p[i].bits = f32_to_bf16(v))
 #define STORE_made_f32(p, i, v) (p[i] = v)
 #define STORE_made_f64(p, i, v) (p[i] = v)
 
@@ -96,6 +103,136 @@ static inline float exp_f32(float x) {
     int const power = (int)n, half = power >> 1;
     return p * float_of((unsigned)(half + 127) << 23) * float_of((unsigned)(power - half + 127) << 23);
 }
+)c";
+}
+
+std::string_view product_text() {
+    return R"c(
+#ifndef DOUBLE
+#if defined __AVX512F__
+enum { LANES = 16 };
+#elif defined __AVX__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef unsigned short halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+typedef unsigned words __attribute__((vector_size(4 * LANES)));
+
+static inline float value_of(float x) { return x; }
+static inline float value_of(f16 x) { return f16_to_f32(x.bits); }
+static inline float value_of(bf16 x) { return bf16_to_f32(x.bits); }
+static inline vec load(float const* p) { return *(vec const*)p; }
+static inline vec load(bf16 const* p) { return (vec)(__builtin_convertvector(*(halves const*)p, words) << 16); }
+static inline vec load(f16 const* p) {
+#if defined __AVX512F__
+    typedef short raw __attribute__((vector_size(32)));
+    typedef float full __attribute__((vector_size(64)));
+    return (vec)__builtin_ia32_vcvtph2ps512_mask((raw)*(halves const*)p, (full){}, (unsigned short)-1, 4);
+#elif defined __F16C__ && defined __AVX__
+    typedef short raw __attribute__((vector_size(16)));
+    return (vec)__builtin_ia32_vcvtph2ps256((raw)*(halves const*)p);
+#else
+    vec out;
+    for (int i = 0; i < LANES; ++i) out[i] = value_of(p[i]);
+    return out;
+#endif
+}
+
+template <int VALUE>
+struct constant {
+    enum { value = VALUE };
+};
+
+/// ROWS x VECTORS results, in registers, over the whole sum. b is fetched AHEAD rows before.
+template <int ROWS, int VECTORS, int AHEAD, class Left, class Right>
+static inline __attribute__((always_inline)) void product_block(Left const* a, long a_row, long a_depth, Right const* b,
+                                                               long b_depth, long depth, real* c, long c_row,
+                                                               bool is_first) {
+    vec sum[ROWS][VECTORS];
+#pragma GCC unroll 32
+    for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; ++v) sum[m][v] = vec{};
+    for (long k = 0; k < depth; ++k) {
+        vec row[VECTORS];
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; ++v) row[v] = load(b + k * b_depth + v * LANES);
+        if constexpr (AHEAD > 0)
+            for (int v = 0; v < VECTORS; ++v) __builtin_prefetch(b + (k + AHEAD) * b_depth + v * LANES);
+#pragma GCC unroll 32
+        for (int m = 0; m < ROWS; ++m) {
+            vec const x = value_of(a[m * a_row + k * a_depth]) - vec{};
+#pragma GCC unroll 8
+            for (int v = 0; v < VECTORS; ++v) sum[m][v] += x * row[v];
+        }
+    }
+#pragma GCC unroll 32
+    for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; ++v) {
+            vec* const to = (vec*)(c + m * c_row + v * LANES);
+            *to = is_first ? sum[m][v] : *to + sum[m][v];
+        }
+}
+/// The columns that are no whole vector.
+template <class Left, class Right>
+static inline void product_rest(long rows, long columns, Left const* a, long a_row, long a_depth, Right const* b,
+                                long b_depth, long b_column, long depth, real* c, long c_row, bool is_first) {
+    for (long m = 0; m < rows; ++m)
+        for (long n = 0; n < columns; ++n) {
+            real sum = 0;
+            for (long k = 0; k < depth; ++k)
+                sum += value_of(a[m * a_row + k * a_depth]) * value_of(b[k * b_depth + n * b_column]);
+            c[m * c_row + n] = is_first ? sum : c[m * c_row + n] + sum;
+        }
+}
+/// All rows, for one panel of columns.
+template <int M, int ROWS, int VECTORS, int AHEAD, class Left, class Right>
+static inline void product_panel(Left const* a, long a_block, long a_row, long a_depth, Right const* b, long b_depth,
+                                 long depth, real* c, long c_row, bool is_first) {
+    for (long m = 0; m + ROWS <= M; m += ROWS)
+        product_block<ROWS, VECTORS, AHEAD>(a + m / ROWS * a_block, a_row, a_depth, b, b_depth, depth, c + m * c_row, c_row, is_first);
+    if constexpr (M % ROWS != 0)
+        product_block<M % ROWS, VECTORS, AHEAD>(a + M / ROWS * a_block, a_row, a_depth, b, b_depth, depth,
+                                         c + M / ROWS * ROWS * c_row, c_row, is_first);
+}
+/// c = a b, or c += a b. b has panels of COLUMNS columns, each `b_panel` after the one before.
+template <int M, int N, int DEPTH, int ROWS, int COLUMNS, bool PACKS_LEFT, bool PACKS_RIGHT, int AHEAD, class Left, class Right>
+static __attribute__((noinline)) void product(Left const* a, long a_row, long a_depth, Right const* b, long b_depth,
+                                              long b_column, long b_panel, real* c, long c_row, bool is_first,
+                                              real* left, real* right) {
+    if constexpr (PACKS_LEFT)
+        for (long m = 0; m < M; ++m)
+            for (long k = 0; k < DEPTH; ++k)
+                left[m / ROWS * (ROWS * DEPTH) + k * ROWS + m % ROWS] = value_of(a[m * a_row + k * a_depth]);
+    auto const panel = [&](auto const* of_b, long step, real* to, auto width) {
+        constexpr int vectors = decltype(width)::value / LANES;
+        if constexpr (PACKS_LEFT)
+            product_panel<M, ROWS, vectors, AHEAD>(left, ROWS * DEPTH, 1, ROWS, of_b, step, DEPTH, to, c_row, is_first);
+        else
+            product_panel<M, ROWS, vectors, AHEAD>(a, ROWS * a_row, a_row, a_depth, of_b, step, DEPTH, to, c_row, is_first);
+    };
+    auto const columns = [&](long n, auto width) {
+        constexpr int count = decltype(width)::value;
+        auto const* const from = b + n / COLUMNS * b_panel + n % COLUMNS * b_column;
+        if constexpr (PACKS_RIGHT) {
+            for (long k = 0; k < DEPTH; ++k)
+                for (long i = 0; i < count; ++i) right[k * count + i] = value_of(from[k * b_depth + i * b_column]);
+            panel((real const*)right, count, c + n, width);
+        } else {
+            panel(from, b_depth, c + n, width);
+        }
+    };
+    long n = 0;
+    for (; n + COLUMNS <= N; n += COLUMNS) columns(n, constant<COLUMNS>());
+    for (; n + LANES <= N; n += LANES) columns(n, constant<LANES>());
+    if (n < N)
+        product_rest(M, N - n, a, a_row, a_depth, b + n / COLUMNS * b_panel + n % COLUMNS * b_column, b_depth, b_column, DEPTH,
+                     c + n, c_row, is_first);
+}
+#endif
 )c";
 }
 

@@ -11,6 +11,8 @@ namespace espalier::codegen {
 [[nodiscard]] std::string_view conversions_text();
 /// What of the C library is quicker as text of its own, because it becomes vectors.
 [[nodiscard]] std::string_view functions_text();
+/// Products of matrices in registers, for vectors of any width.
+[[nodiscard]] std::string_view product_text();
 /// float64 with a bound on what a program in the storage dtype may be away from it. ROUNDING is that of the arithmetic.
 [[nodiscard]] std::string_view reference_prelude();
 

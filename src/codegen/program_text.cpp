@@ -25,6 +25,7 @@ std::set<std::size_t> buffers_of(Kernel const& kernel) {
         for (auto const& step : *steps) {
             for (auto const* sources : {&step.reads, &step.factor})
                 for (auto const& source : *sources) out.insert(source.view.buffer);
+            for (auto const& view : step.scratch) out.insert(view.buffer);
             out.insert(step.target.buffer);
         }
     return out;
@@ -53,9 +54,11 @@ void declare(Kernel const& kernel, Plan const& plan, Dialect const& dialect, boo
 }
 
 void print_block(Kernel const& kernel, Plan const& plan, Lines& out) {
-    out.open(fmt::format("for (long s = 0; s < {}; ++s)", kernel.loop));
+    auto const is_loop = kernel.loop > 1; // else views of steps after it may speak of its one step
+    is_loop ? out.open(fmt::format("for (long s = 0; s < {}; ++s)", kernel.loop))
+            : out.add("long const s = 0; (void)s;");
     for (auto const& step : kernel.in_loop) print_step(step, plan.buffers, false, out);
-    out.close();
+    if (is_loop) out.close();
     for (auto const& step : kernel.after) print_step(step, plan.buffers, false, out);
 }
 
@@ -112,6 +115,45 @@ static inline long thread_count() { return 1; }
 #endif
 )c";
 
+bool has_products(Plan const& plan) {
+    auto const is_one = [](Step const& step) { return step.product.rows > 0; };
+    return std::ranges::any_of(plan.kernels, [&](Kernel const& kernel) {
+        return std::ranges::any_of(kernel.in_loop, is_one) || std::ranges::any_of(kernel.after, is_one);
+    });
+}
+
+/// What packs an input: panels of columns, each row after row.
+std::string pack_case(Buffer const& buffer) {
+    auto const& shape = buffer.shape;
+    auto const columns = shape.back(), rows = shape[shape.rank() - 2];
+    auto const matrices = element_count(shape) / (rows * columns);
+    return fmt::format(R"c(    if (input == {}) {{
+        {}* const packed = ({}*)to;
+#pragma omp parallel for collapse(2)
+        for (long m = 0; m < {}; ++m)
+            for (long n = 0; n < {}; n += {})
+                for (long k = 0; k < {}; ++k)
+                    for (long i = 0; i < {}; ++i)
+                        packed[m * {}L + n * {}L + k * {} + i] = (({} const*)from)[m * {}L + k * {}L + n + i];
+    }}
+)c",
+                       buffer.argument, type_name(buffer), type_name(buffer), matrices, columns, buffer.panel, rows,
+                       buffer.panel, rows * columns, rows, buffer.panel, type_name(buffer), rows * columns, columns);
+}
+std::string pack_text(Plan const& plan, std::string const& name) {
+    std::string sizes, packs;
+    for (auto const& buffer : plan.buffers) {
+        if (buffer.panel == 0) continue;
+        sizes += fmt::format("    if (input == {}) return {}ul;\n", buffer.argument,
+                             element_count(buffer.shape) * program::info(buffer.dtype).size_bytes);
+        packs += pack_case(buffer);
+    }
+    return fmt::format("\nextern \"C\" unsigned long {0}_packed_bytes(int input) {{\n    (void)input;\n{1}    return "
+                       "0;\n}}\nextern \"C\" void {0}_pack(int input, void const* from, void* to) {{\n    (void)input, "
+                       "(void)from, (void)to;\n{2}}}\n",
+                       name, sizes, packs);
+}
+
 std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
     return element_count(shape) * program::info(plan.dtype).size_bytes;
 }
@@ -123,7 +165,8 @@ std::string cpu_source(Plan const& plan, std::string const& name) {
     auto const element = program::info(plan.arithmetic).size_bytes;
     return fmt::format("// Compile: c++ {} -shared -fPIC -o {}.so {}.cpp -lm\n", compiler_flags, name, name) +
            (is_double ? "#define DOUBLE\n" : "") + std::string(cpu_prelude()) + std::string(conversions_text()) +
-           std::string(functions_text()) + std::string(threads_text) + "\n" + kernels(plan, {}) +
+           std::string(functions_text()) + (has_products(plan) ? std::string(product_text()) : std::string()) +
+           std::string(threads_text) + "\n" + kernels(plan, {}) + pack_text(plan, name) +
            fmt::format(
                "\nextern \"C\" unsigned long {}_workspace_bytes(void) {{ return {}ul + {}ul * thread_count(); }}\n",
                name, plan.between_bytes, plan.tile_elements() * element) +
@@ -138,14 +181,18 @@ std::string c_header(Plan const& plan, std::string const& name) {
                             "/* All tensors are {}, row-major and dense. */\n",
                             program::info(plan.dtype).name);
     for (std::size_t i = 0; i < plan.inputs.size(); ++i)
-        text += fmt::format("/* inputs[{}]: {} {}, {} bytes */\n", i, plan.inputs[i].name,
-                            to_text(plan.inputs[i].shape), bytes_of(plan.inputs[i].shape, plan));
+        text += fmt::format("/* inputs[{}]: {} {}, {} bytes{} */\n", i, plan.inputs[i].name,
+                            to_text(plan.inputs[i].shape), bytes_of(plan.inputs[i].shape, plan),
+                            plan.buffers[i].panel > 0 ? fmt::format(", as {}_pack() leaves it", name) : "");
     for (std::size_t i = 0; i < plan.outputs.size(); ++i)
         text += fmt::format("/* outputs[{}]: {}, {} bytes */\n", i, to_text(plan.outputs[i]),
                             bytes_of(plan.outputs[i], plan));
     return text + fmt::format(R"c(
 /* What the workspace must have, for as many threads as OpenMP would use now. Align it to 64 bytes. */
 unsigned long {0}_workspace_bytes(void);
+/* Weights are packed once, before all calls: bytes of inputs[input] when it is packed, 0 if it is taken as it is. */
+unsigned long {0}_packed_bytes(int input);
+void {0}_pack(int input, void const* from, void* to);
 /* 0 if it ran. Not two calls at a time on one workspace. The same bits for any number of threads. */
 int {0}(void const* const* inputs, void* const* outputs, void* workspace);
 

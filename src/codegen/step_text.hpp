@@ -27,6 +27,8 @@ private:
     std::size_t depth_ = 0;
 };
 
+/// Of its elements, in the vocabulary of the preludes.
+[[nodiscard]] std::string type_name(Buffer const& buffer);
 /// `NUMBER(0.1)`: a constant in the numbers of the arithmetic.
 [[nodiscard]] std::string number_text(double value);
 /// Prints the loops of a step in the vocabulary of the preludes. The pointers of its buffers are in scope, and x, y, z

@@ -246,6 +246,8 @@ Section<Source> source_section() {
                list_of(op_codec()))
         .field({"outputs", "tensors that are wanted", "[Y]"}, &Source::outputs, list_of<std::string>(tensor_name()))
         .field({"dtype", "of all tensors"}, &Source::dtype, lenient_dtype())
+        .field({"weights", "inputs that stay the same from call to call; code may have them packed beforehand"},
+               &Source::weights, list_of<std::string>(tensor_name()))
         .check(check_source);
     return section;
 }
@@ -258,6 +260,16 @@ Scalar<program::DType> dtype_word() {
     return choice<program::DType>(rows);
 }
 
-Codec<Source> op_list_codec() { return source_section().codec(); }
+/// `weights` is written if there are some.
+Codec<Source> op_list_codec() {
+    auto codec = source_section().codec();
+    codec.write = [write = codec.write](Source const& source) {
+        auto map = write(source);
+        if (source.weights.empty())
+            std::erase_if(map.entries, [](Entry const& entry) { return entry.key == "weights"; });
+        return map;
+    };
+    return codec;
+}
 
 } // namespace espalier::config

@@ -48,6 +48,7 @@ Source normed_linear(std::string_view name, Sizes const& sizes, std::vector<Sour
     out.ops = std::move(ops);
     out.ops.push_back(op("Z", "matmul", {"Y", "W"}));
     out.outputs = {"Z"};
+    out.weights = {"W"};
     return out;
 }
 Source rmsnorm_linear(Sizes const& sizes) {
@@ -74,6 +75,7 @@ Source gated_mlp(Sizes const& sizes) {
     out.ops = {op("G", "matmul", {"X", "W1"}), op("S", "silu", {"G"}), op("U", "matmul", {"X", "W2"}),
                op("Z", "mul", {"S", "U"})};
     out.outputs = {"Z"};
+    out.weights = {"W1", "W2"};
     return out;
 }
 
@@ -86,6 +88,7 @@ Source lora(Sizes const& sizes) {
     out.ops = {op("P", "matmul", {"X", "W"}), op("T", "matmul", {"X", "A"}), op("L", "matmul", {"T", "B"}),
                op("O", "add", {"P", "L"})};
     out.outputs = {"O"};
+    out.weights = {"W", "A", "B"};
     return out;
 }
 

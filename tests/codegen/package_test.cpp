@@ -1,62 +1,24 @@
-#include "espalier/codegen/package.hpp"
-#include "espalier/program/source.hpp"
-
-#include "support/compiled.hpp"
-#include "support/programs.hpp"
+#include "support/packages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 namespace espalier::codegen {
 namespace {
 
+using packages::Change;
+using packages::package_of;
+using packages::small;
+using packages::Verdict;
 using program::DType;
-using program::Graph;
 using testing::HasSubstr;
 using testing::Not;
 
 constexpr auto quickly = "CXXFLAGS='-std=c++17 -O1 -fopenmp' sh build";
 
-Graph stored_as(Graph graph, DType dtype) {
-    graph.dtype = dtype;
-    for (auto& body : graph.bodies) body = stored_as(body, dtype);
-    return graph;
-}
-/// What bench says of a package, after `change` was made to the files.
-struct Verdict {
-    int code = -1;
-    std::string text;
-};
-using Change = std::function<void(TextFile&)>;
 Verdict verdict_on(Package const& package, Change const& change = {},
                    std::string const& bench = "./bench --check --json") {
-    compiled::Folder const folder;
-    for (auto file : cpu_package(package)) {
-        if (change) change(file);
-        folder.write(file.name, file.text);
-    }
-    if (folder.run(quickly) != 0) return {-1, folder.log()};
-    auto const code = folder.run(bench);
-    return {code, folder.log()};
-}
-Package package_of(Graph const& program, Graph const& input, DType dtype) {
-    return {stored_as(program, dtype), stored_as(input, dtype), "p", "a test"};
-}
-
-/// Sizes that compile and run quickly: every key at most 12, heads as they must be.
-Graph small(program::Builtin const& builtin) {
-    std::vector<std::int64_t> sizes;
-    for (auto const& key : builtin.keys) {
-        if (key.name == "heads")
-            sizes.push_back(4);
-        else if (key.name == "kv_heads")
-            sizes.push_back(builtin.name == "gqa" || builtin.name == "qknorm_gqa" ? 2 : 0);
-        else
-            sizes.push_back(std::min<std::int64_t>(key.default_size, 12));
-    }
-    return program::build(builtin.make(sizes));
+    return packages::verdict_on(cpu_package(package), quickly, change, bench);
 }
 
 TEST(Packages, of_every_builtin_are_right_in_f32) {
@@ -95,8 +57,9 @@ TEST(Packages, with_one_index_changed_are_found_wrong_and_not_measured) {
     auto const package =
         package_of(programs::fused_rms_linear({4, 96, 64}, {4, 3}), programs::rms_linear({4, 96, 64}), DType::f32);
     auto const change = [](TextFile& file) {
-        auto const at = file.name == "p.cpp" ? file.text.find("s * 32L") : std::string::npos;
-        if (at != std::string::npos) file.text.replace(at, 7, "s * 31L");
+        auto const kernel = file.name == "p.cpp" ? file.text.find("void kernel_0") : std::string::npos;
+        auto const stride = kernel == std::string::npos ? kernel : file.text.find("96L", kernel);
+        if (stride != std::string::npos) file.text.replace(stride, 3, "95L");
     };
 
     auto const found = verdict_on(package, change, "./bench --json --seconds 0.01");

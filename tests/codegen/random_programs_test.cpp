@@ -22,9 +22,7 @@ void note_ops(Graph const& graph, std::set<OpCode>& seen) {
 /// What a compiled program gives, and what the plain interpreter of the tests says.
 void expect_right(compiled::Library const& library, std::size_t i, Graph const& graph, base::Rng& rng) {
     for (auto const& inputs : doubles::telling_inputs(graph, rng)) {
-        std::vector<std::vector<double>> values;
-        for (auto const& input : inputs) values.push_back(input.values);
-        auto const found = library.run(i, values);
+        auto const found = library.run(i, inputs);
         auto const wanted = doubles::Interpreter(graph).run(inputs);
         for (std::size_t o = 0; o < wanted.size(); ++o)
             for (std::size_t n = 0; n < wanted[o].values.size(); ++n)

@@ -2,13 +2,17 @@
 
 #include "espalier/codegen/program_text.hpp"
 
+#include "support/doubles.hpp"
+
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
+#include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,11 +51,20 @@ private:
 /// A shared library of several programs, of whatever dtype they have. It is never unloaded: threads of OpenMP live on.
 class Library {
 public:
-    explicit Library(std::vector<program::Graph> const& graphs, std::string const& flags = "-std=c++17 -O1 -fopenmp") {
-        std::string text;
+    /// The text of a program as the function of a name, with C linkage.
+    using Source = std::function<std::string(program::Graph const&, std::string const&)>;
+
+    explicit Library(std::vector<program::Graph> const& graphs, std::string const& flags = "-std=c++17 -O1 -fopenmp",
+                     codegen::CpuShape const& cpu = {.lanes = 0})
+        : Library(graphs, flags, "", [&](program::Graph const& graph, std::string const& name) {
+              return codegen::cpu_source(codegen::make_plan(graph, cpu), name);
+          }) {}
+    /// `preamble` comes once, before all programs.
+    Library(std::vector<program::Graph> const& graphs, std::string const& flags, std::string const& preamble,
+            Source const& source) {
+        auto text = preamble;
         for (std::size_t i = 0; i < graphs.size(); ++i)
-            text += "namespace p" + std::to_string(i) + " {\n" +
-                    codegen::cpu_source(codegen::make_plan(graphs[i]), "run_" + std::to_string(i)) +
+            text += "namespace p" + std::to_string(i) + " {\n" + source(graphs[i], "run_" + std::to_string(i)) +
                     "}\n#undef DOUBLE\n";
         for (std::size_t i = 0; i < graphs.size(); ++i) graphs_.push_back(graphs[i]);
         folder_.write("all.cpp", text);
@@ -61,30 +74,37 @@ public:
         if (handle_ == nullptr) throw std::runtime_error(dlerror());
     }
 
-    /// Of f64 programs.
-    [[nodiscard]] std::vector<std::vector<double>> run(std::size_t i,
-                                                       std::vector<std::vector<double>> const& inputs) const {
+    /// Of programs in f32 and f64.
+    [[nodiscard]] std::vector<std::vector<double>> run(std::size_t i, doubles::Tensors const& inputs) const {
+        return graphs_[i].dtype == program::DType::f64 ? run_as<double>(i, inputs) : run_as<float>(i, inputs);
+    }
+
+private:
+    template <class T>
+    [[nodiscard]] std::vector<std::vector<double>> run_as(std::size_t i, doubles::Tensors const& inputs) const {
+        constexpr auto nothing = std::numeric_limits<T>::quiet_NaN();
         auto const name = "run_" + std::to_string(i);
         auto const bytes = reinterpret_cast<unsigned long (*)()>(dlsym(handle_, (name + "_workspace_bytes").c_str()))();
         std::vector<double> workspace(bytes / 8 + 16, std::numeric_limits<double>::quiet_NaN());
-        std::vector<std::vector<double>> outputs;
+        std::vector<std::vector<T>> values, outputs;
+        for (auto const& input : inputs) values.emplace_back(input.values.begin(), input.values.end());
         auto const infos = program::infer(graphs_[i]);
         for (auto const id : graphs_[i].outputs)
-            outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)),
-                                 std::numeric_limits<double>::quiet_NaN());
+            outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)), nothing);
         std::vector<void const*> in;
         std::vector<void*> out;
-        for (auto const& input : inputs) in.push_back(input.data());
+        for (auto const& input : values) in.push_back(input.data());
         for (auto& output : outputs) out.push_back(output.data());
         auto const start = (reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) / 64 * 64;
         using Program = int(void const* const*, void* const*, void*);
         if (reinterpret_cast<Program*>(dlsym(handle_, name.c_str()))(in.data(), out.data(),
                                                                      reinterpret_cast<void*>(start)) != 0)
             throw std::runtime_error("the program refused to run");
-        return outputs;
+        std::vector<std::vector<double>> found;
+        for (auto const& output : outputs) found.emplace_back(output.begin(), output.end());
+        return found;
     }
 
-private:
     Folder folder_;
     std::vector<program::Graph> graphs_;
     void* handle_ = nullptr; // of the process

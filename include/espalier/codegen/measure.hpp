@@ -54,6 +54,7 @@ struct Machine {
 [[nodiscard]] Machine this_machine();
 
 struct MeasureOptions {
+    std::string target{};          ///< one of targets(); empty: the CPU
     double seconds = 1;            ///< of measuring, beside compiling and checking
     int threads = 0;               ///< 0: one for each core
     double limit_seconds = 120;    ///< then it has timed out

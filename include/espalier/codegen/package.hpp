@@ -16,10 +16,11 @@ struct TextFile {
 
 /// What is made into files.
 struct Package {
-    program::Graph program; ///< verified
-    program::Graph input;   ///< that was searched: what the program is checked against and compared with
-    std::string name;       ///< of the function; an identifier of C
-    std::string about;      ///< a line: which program it is
+    program::Graph program;   ///< verified
+    program::Graph input;     ///< that was searched: what the program is checked against and compared with
+    std::vector<int> weights; ///< inputs that may be packed beforehand
+    std::string name;         ///< of the function; an identifier of C
+    std::string about;        ///< a line: which program it is
 };
 
 /// A folder that stands alone: `sh build` compiles it with the system's compiler, `./bench` checks and measures it.

@@ -26,6 +26,7 @@ struct Buffer {
     program::DType dtype = program::DType::f32; ///< as it is stored; tiles are in the dtype of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which
+    std::int64_t panel = 0;  ///< of an input that is packed beforehand: so many columns are stored row after row
     std::int64_t offset = 0; ///< between: bytes from the start of the workspace; tile: elements from that of the tiles
     int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
     int last_step = 0;       ///< ... and the last one that needs it
@@ -64,6 +65,14 @@ enum class Update : std::uint8_t {
     rescale, ///< the same as a sum, after what is there was multiplied by `factor`
 };
 
+/// How a matrix product is computed in registers: `rows` x `columns` results at a time, over all of the sum.
+struct Product {
+    std::int64_t rows = 0; ///< 0: as the loops that it is
+    std::int64_t columns = 0;
+    bool packs_left = false;  ///< into `scratch`: for `rows` rows each, column after column
+    bool packs_right = false; ///< ... `columns` columns at a time, row after row
+};
+
 /// A loop nest: target[kept..] = epilogue(reducer over reduced.. of body), or an update with that.
 struct Step {
     std::string what; ///< for the reader of the text
@@ -77,7 +86,9 @@ struct Step {
     Update update = Update::set;
     std::vector<Source> factor = {}; ///< rescale: one
     bool is_not_in_first = false;    ///< left out at the first step of the loop
-    bool is_contraction = false;     ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+    Product product = {};
+    std::vector<View> scratch = {}; ///< what product packs: left, then right
+    bool is_contraction = false;    ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
 
     [[nodiscard]] std::int64_t loop_size(std::size_t loop) const {
         auto const rank = static_cast<std::size_t>(kept.rank());
@@ -110,7 +121,17 @@ struct Plan {
     [[nodiscard]] std::int64_t tile_elements() const;
 };
 
-/// How a program runs on a CPU. Thread graphs are inlined. Throws InputError if the graph is not legal.
-[[nodiscard]] Plan make_plan(program::Graph const& graph);
+/// What registers hold.
+struct CpuShape {
+    std::int64_t lanes = 16; ///< f32 values in a vector; 0: products are left as loops
+    std::int64_t vectors = 32;
+};
+/// Of the processor that this runs on.
+[[nodiscard]] CpuShape this_cpu();
+
+/// How a program runs on a CPU. Thread graphs are inlined. `panels`: for each input, in panels of how many columns it
+/// is packed beforehand; 0 or nothing: not. Throws InputError if the graph is not legal.
+[[nodiscard]] Plan make_plan(program::Graph const& graph, CpuShape const& cpu = {.lanes = 0},
+                             std::vector<std::int64_t> const& panels = {});
 
 } // namespace espalier::codegen

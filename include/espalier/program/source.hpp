@@ -48,6 +48,7 @@ struct Source {
     std::vector<SourceInput> inputs;
     std::vector<SourceOp> ops;
     std::vector<std::string> outputs;
+    std::vector<std::string> weights = {}; ///< inputs that stay the same: code may have them packed beforehand
 
     bool operator==(Source const&) const = default;
 };

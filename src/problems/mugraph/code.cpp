@@ -2,7 +2,9 @@
 
 #include "stored_record.hpp"
 
+#include "espalier/base/contract.hpp"
 #include "espalier/codegen/measure.hpp"
+#include "espalier/codegen/target.hpp"
 #include "espalier/program/source.hpp"
 
 #include <fmt/format.h>
@@ -13,10 +15,18 @@
 namespace espalier::problems::mugraph {
 namespace {
 
+std::vector<int> weights_of(program::Source const& source) {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < source.inputs.size(); ++i)
+        if (std::ranges::count(source.weights, source.inputs[i].name) > 0) out.push_back(static_cast<int>(i));
+    return out;
+}
+
 codegen::Package package_of(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id) {
     auto const name = codegen::identifier(config.builtin.empty() ? "program" : config.builtin);
     return {.program = graph_of(record),
             .input = program::build(config.program),
+            .weights = weights_of(config.program),
             .name = name,
             .about =
                 fmt::format("{}: result {}, key {:016x}, {}", name, id, record.key, search::name(record.verification))};
@@ -79,7 +89,8 @@ Json machine_json() {
 Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id,
                              MeasureOptions const& options) {
     auto const measured =
-        codegen::measure(package_of(config, record, id), {.seconds = options.seconds, .threads = options.threads});
+        codegen::measure(package_of(config, record, id),
+                         {.target = options.target, .seconds = options.seconds, .threads = options.threads});
     auto const times = times_json(measured);
     auto const& [ms, low, high] = measured.program;
     return {.cost = 1e3 * ms,
@@ -115,17 +126,23 @@ void sort_by_times(Records& records) {
     std::ranges::stable_sort(records, [&](auto const& a, auto const& b) {
         auto const &of_a = times.at(a.key), &of_b = times.at(b.key);
         if (group_of(of_a) != group_of(of_b)) return group_of(of_a) < group_of(of_b);
-        return group_of(of_a) == 0 && of_a->ms < of_b->ms;
+        return group_of(of_a) == 0 && of_a->speedup() > of_b->speedup();
     });
 }
 
-std::vector<Format> code_targets() { return {{"cpu", "C++ with OpenMP"}}; }
+std::vector<Format> code_targets() {
+    std::vector<Format> out;
+    for (auto const& target : codegen::targets())
+        out.push_back({std::string(target.name), std::string(target.help), std::string(target.caution)});
+    return out;
+}
 
 std::vector<File> program_files(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id,
-                                std::string const&) {
+                                std::string const& target) {
+    auto const* const row = codegen::find_target(target);
+    ESP_EXPECT(row != nullptr);
     std::vector<File> files;
-    for (auto const& file : codegen::cpu_package(package_of(config, record, id)))
-        files.push_back({file.name, file.text});
+    for (auto const& file : row->package(package_of(config, record, id))) files.push_back({file.name, file.text});
     return files;
 }
 

@@ -29,7 +29,8 @@ struct StoredTimes {
 };
 /// Nothing if it was not measured; all times are 0 if it is not right.
 [[nodiscard]] std::optional<StoredTimes> times_of(search::ResultRecord const& record);
-/// The order of results: those that were measured first, by their time; those that are wrong last.
+/// The order of results: those that were measured first, by how much faster than the input they are; those that are
+/// wrong last.
 void sort_by_times(Records& records);
 
 } // namespace espalier::problems::mugraph

@@ -47,6 +47,7 @@ struct Listing {
 struct Format {
     std::string name;
     std::string help;
+    std::string caution = {}; ///< said when it is asked for
 };
 
 /// Something in a run that has numbers of its own, beside the results: `show RUN --placement 2`.

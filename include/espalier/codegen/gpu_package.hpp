@@ -1,0 +1,20 @@
+#pragma once
+
+#include "espalier/codegen/gpu_plan.hpp"
+#include "espalier/codegen/package.hpp"
+
+namespace espalier::codegen {
+
+/// Folders like that of the CPU: `sh build` compiles, `./bench` checks and measures. The kernels are the same text.
+/// Throws InputError if a kernel of CUDA takes more shared memory than any architecture has.
+[[nodiscard]] std::vector<TextFile> opencl_package(Package const& package);
+[[nodiscard]] std::vector<TextFile> cuda_package(Package const& package);
+
+/// An architecture that CUDA text is compiled for, and what a group of it may have.
+struct CudaArchitecture {
+    std::string_view name;
+    std::int64_t shared_bytes = 0;
+};
+[[nodiscard]] std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan);
+
+} // namespace espalier::codegen

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "espalier/codegen/plan.hpp"
+
+/// How a plan runs on a GPU: steps over the threads of groups, tiles in local memory, barriers where they are needed.
+namespace espalier::codegen {
+
+/// The loops of a step over the threads of a group. An item is what a thread makes at once.
+struct Mapping {
+    std::int64_t items = 1;
+    std::int64_t rows = 1, columns = 1; ///< elements of an item, which lie apart along the last two dimensions
+    std::int64_t split = 1;             ///< threads that sum parts of one item ..
+    std::size_t split_loop = 0;         ///< .. of this loop
+    bool is_part_fastest = false;       ///< neighbouring threads have neighbouring parts, not items
+    std::int64_t at_once = 1;           ///< split: items of a group
+    bool has_barrier_before = false;
+    bool has_barrier_inside = false; ///< split: between the parts and their sum
+
+    [[nodiscard]] std::int64_t along(std::size_t dimension, std::size_t rank) const {
+        return dimension + 1 == rank ? columns : dimension + 2 == rank ? rows : 1;
+    }
+};
+
+struct GpuKernel {
+    Kernel kernel;
+    std::vector<Mapping> mappings; ///< of in_loop, then of after
+    int threads = 0;               ///< of a group
+    std::array<std::int64_t, 3> groups{1, 1, 1};
+    std::int64_t scratch = 0;        ///< where in local memory parts of sums go, in elements
+    std::int64_t local_elements = 0; ///< with that
+
+    [[nodiscard]] Step const& step(std::size_t i) const {
+        auto const inside = kernel.in_loop.size();
+        return i < inside ? kernel.in_loop[i] : kernel.after[i - inside];
+    }
+};
+
+struct GpuPlan {
+    Plan plan; ///< its kernels are those below
+    std::vector<GpuKernel> kernels;
+
+    [[nodiscard]] std::int64_t local_bytes() const;
+};
+
+struct GpuOptions {
+    int threads = 128; ///< of a group, at most
+    std::int64_t staging_bytes =
+        48 << 10; ///< operands are copied to local memory first while no more than this is used
+};
+
+/// Kernels of library ops become launches of their own. Throws InputError if something is too large.
+[[nodiscard]] GpuPlan gpu_plan(Plan plan, GpuOptions const& options = {});
+
+} // namespace espalier::codegen

@@ -1,0 +1,271 @@
+#include "espalier/codegen/cpu_numbers.hpp"
+
+#include "plan_steps.hpp"
+
+#include "espalier/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace espalier::codegen {
+namespace {
+
+using program::Graph;
+using program::OpCode;
+using program::Partition;
+using program::Schedule;
+using program::Shape;
+using program::TensorId;
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t d = 1; d <= n; ++d)
+        if (n % d == 0) out.push_back(d);
+    return out;
+}
+
+// --- other numbers ---
+
+/// What a grid axis or the loop may split: a number of parts that divides it everywhere.
+class Extents {
+public:
+    Extents(Graph const& block, std::vector<Shape> const& outputs) {
+        auto const& schedule = block.schedule;
+        for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+            auto const& tile = block.inputs[i].shape;
+            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.inputs[i].grid[a], schedule.grid[a]);
+            note(3, tile, schedule.inputs[i].loop, schedule.loop);
+        }
+        for (auto const& tile : outputs)
+            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.output[a], schedule.grid[a]);
+    }
+    [[nodiscard]] std::vector<std::int64_t> parts(std::size_t axis) const {
+        return extents_[axis] == 0 ? std::vector<std::int64_t>{1} : divisors(extents_[axis]);
+    }
+
+private:
+    void note(std::size_t axis, Shape const& tile, int dim, std::int64_t parts) {
+        if (dim >= 0) extents_[axis] = std::gcd(extents_[axis], tile[dim] * parts);
+    }
+    std::array<std::int64_t, 4> extents_{};
+};
+
+bool names_sizes(Graph const& block) {
+    return std::ranges::any_of(block.ops, [](auto const& op) {
+        return op.attributes.find(program::AttributeName::size) != nullptr || op.code == OpCode::graph;
+    });
+}
+
+/// The block with these numbers, or nothing if they do not fit.
+std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operands,
+                                  std::array<std::int64_t, 4> const& parts, std::vector<Shape> const& wanted) {
+    std::ranges::copy_n(parts.begin(), 3, block.schedule.grid.begin());
+    block.schedule.loop = parts[3];
+    try {
+        for (std::size_t i = 0; i < operands.size(); ++i)
+            block.inputs[i].shape = tile_shape(operands[i], block.schedule.inputs[i], block.schedule);
+        auto const tensors = program::infer(block);
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            if (!(joined_shape(tensors[block.outputs[i]].shape, block.schedule) == wanted[i])) return std::nullopt;
+        return block;
+    } catch (base::InputError const&) {
+        return std::nullopt;
+    }
+}
+
+// --- what they cost ---
+
+/// Bytes that stand together in memory.
+double run_bytes(Shape const& tile, Shape const& whole, double element) {
+    double out = element;
+    for (int d = tile.rank(); d-- > 0;) {
+        out *= static_cast<double>(tile[d]);
+        if (tile[d] != whole[d]) break;
+    }
+    return out;
+}
+
+double step_flops(Step const& step, CpuShape const& shape) {
+    auto const results = static_cast<double>(program::element_count(step.kept));
+    auto const values = results * static_cast<double>(step.count());
+    if (!step.is_contraction) return values * static_cast<double>(2 + step.body.size());
+    auto const columns = step.kept.back();
+    auto const lanes = static_cast<std::int64_t>(std::max<std::int64_t>(shape.lanes, 1));
+    auto const padded = static_cast<double>((columns + lanes - 1) / lanes * lanes) / static_cast<double>(columns);
+    // narrow blocks of registers wait for loads; short sums for what is done once for each
+    auto const waiting = step.product.rows > 0 && step.product.rows * step.product.columns < 8 * lanes ? 2.0 : 1.0;
+    auto const short_sums = 1 + 16.0 / static_cast<double>(step.count());
+    auto const of_left = 4 * step.product.rows * step.count(); // should stay in the first cache while panels pass
+    auto const far_left = of_left > (24 << 10) ? 1.3 : 1.0;
+    auto const slow = step.product.rows > 0 ? 1.0 : 6.0;
+    return values * padded * waiting * short_sums * far_left * slow;
+}
+
+constexpr double run_overhead_bytes = 150; ///< what a jump in memory costs, measured as bytes that could have been read
+
+class CpuModel {
+public:
+    CpuModel(Graph const& block, std::vector<Shape> const& operands, CpuNumbers const& numbers)
+        : block_(block), operands_(operands), numbers_(numbers) {}
+
+    [[nodiscard]] double ns() const {
+        Plan plan{.dtype = block_.dtype};
+        auto const kernel = planned(plan);
+        auto const& [x, y, z] = block_.schedule.grid;
+        auto const blocks = static_cast<double>(x * y * z), loop = static_cast<double>(kernel.loop);
+        double once = 0, each = 0;
+        for (auto const& step : kernel.in_loop) each += step_flops(step, numbers_.shape);
+        for (auto const& step : kernel.after) once += step_flops(step, numbers_.shape);
+        auto const steps = loop * static_cast<double>(kernel.in_loop.size()) + static_cast<double>(kernel.after.size());
+        auto const work = (loop * each + once) / numbers_.multiply_adds_per_ns + steps * numbers_.step_ns;
+        auto const bytes = static_cast<double>(kernel.tile_elements) * 4;
+        auto const spill = std::max(1.0, bytes / static_cast<double>(numbers_.tile_bytes));
+        auto const waves = std::ceil(blocks / numbers_.threads);
+        return waves * work * spill + waves * numbers_.threads / blocks * memory_ns();
+    }
+
+private:
+    [[nodiscard]] Kernel planned(Plan& plan) const;
+    /// Of all blocks.
+    [[nodiscard]] double memory_ns() const {
+        auto const& schedule = block_.schedule;
+        auto const element = static_cast<double>(program::info(block_.dtype).size_bytes);
+        double out = 0;
+        for (std::size_t i = 0; i < operands_.size(); ++i) {
+            auto const& tile = block_.inputs[i].shape;
+            auto const& cut = schedule.inputs[i];
+            double copies = 1;
+            for (std::size_t a = 0; a < 3; ++a)
+                if (cut.grid[a] < 0) copies *= static_cast<double>(schedule.grid[a]);
+            auto const bytes = element * static_cast<double>(program::element_count(operands_[i]));
+            auto const jumps = 1 + run_overhead_bytes / run_bytes(tile, operands_[i], element);
+            out += bytes * jumps / numbers_.read_bytes_per_ns + (copies - 1) * bytes / numbers_.cache_bytes_per_ns;
+        }
+        return out / numbers_.threads;
+    }
+
+    Graph const& block_;
+    std::vector<Shape> const& operands_;
+    CpuNumbers numbers_;
+};
+
+/// A program of this kernel alone.
+Kernel CpuModel::planned(Plan& plan) const {
+    Graph alone{.level = program::Level::kernel, .dtype = block_.dtype};
+    program::Op op{.code = OpCode::graph, .body = 0};
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+        alone.inputs.push_back({"", operands_[i]});
+        op.inputs.emplace_back(static_cast<int>(i));
+    }
+    alone.ops.push_back(op);
+    alone.bodies.push_back(block_);
+    for (std::size_t i = 0; i < block_.outputs.size(); ++i)
+        alone.outputs.emplace_back(static_cast<int>(operands_.size() + i));
+    plan = make_plan(alone, numbers_.shape);
+    return plan.kernels.front();
+}
+
+/// All numbers that fit; the quickest.
+Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs,
+                   CpuNumbers const& numbers) {
+    if (names_sizes(block)) return block;
+    auto const tensors = program::infer(block);
+    std::vector<Shape> tiles;
+    for (auto const id : block.outputs) tiles.push_back(tensors[id].shape);
+    Extents const extents(block, tiles);
+    auto best = block;
+    auto least = cpu_time_ns(block, operands, numbers);
+    for (auto const x : extents.parts(0))
+        for (auto const y : extents.parts(1))
+            for (auto const z : extents.parts(2))
+                for (auto const loop : extents.parts(3)) {
+                    if (x * y * z > 4096) continue;
+                    auto const other = with_numbers(block, operands, {x, y, z, loop}, outputs);
+                    if (!other) continue;
+                    auto const ns = cpu_time_ns(*other, operands, numbers);
+                    if (ns < least) {
+                        least = ns;
+                        best = *other;
+                    }
+                }
+    return best;
+}
+
+// --- library products ---
+
+/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed. Nothing if
+/// one of its operands broadcasts.
+std::optional<Graph> product_block(Graph const& graph, program::Op const& op, program::TensorInfos const& tensors) {
+    auto const& field = program::info(op.code).field;
+    if (field.access != program::Access::contraction || field.terms != 1) return std::nullopt;
+    auto const &a = tensors[op.inputs[0]].shape, &b = tensors[op.inputs[1]].shape;
+    auto const rank = a.rank();
+    if (rank != b.rank() || rank > 3 || (rank == 3 && a[0] != b[0])) return std::nullopt;
+    Graph block{.level = program::Level::block, .dtype = graph.dtype, .inputs = {{"", a}, {"", b}}};
+    auto const last = rank - 1, rows = rank - 2, batch = rank == 3 ? 0 : -1;
+    auto const columns_of_b = field.is_transposed ? rows : last, sums_of_b = field.is_transposed ? last : rows;
+    block.schedule.inputs = {{{-1, rows, batch}, last}, {{columns_of_b, -1, batch}, sums_of_b}};
+    block.schedule.output = {last, rows, batch};
+    block.ops.push_back({op.code, op.attributes, {TensorId{0}, TensorId{1}}, -1});
+    block.ops.push_back({OpCode::accumulate, {}, {TensorId{2}}, -1});
+    block.outputs = {TensorId{3}};
+    return block;
+}
+
+// --- weights ---
+
+/// Panels of how many columns all readers of an input take, or 0 if one of them needs it as it is.
+std::int64_t panel_of(Plan const& plan, std::size_t buffer) {
+    std::int64_t panel = 0;
+    for (auto const& kernel : plan.kernels)
+        for (auto const* steps : {&kernel.in_loop, &kernel.after})
+            for (auto const& step : *steps)
+                for (std::size_t i = 0; i < step.reads.size(); ++i) {
+                    if (step.reads[i].view.buffer != buffer) continue;
+                    auto const columns = step.product.columns;
+                    auto const rank = static_cast<std::size_t>(step.kept.rank());
+                    if (i != 1 || columns == 0 || step.kept.back() % columns != 0 || (panel != 0 && panel != columns) ||
+                        stride_of(step, step.reads[1], rank - 1) != 1)
+                        return 0;
+                    panel = columns;
+                }
+    return panel;
+}
+
+} // namespace
+
+Plan plan_for_cpu(Graph const& graph, std::vector<int> const& weights, CpuNumbers const& numbers) {
+    auto const own = for_cpu(graph, numbers);
+    auto plain = make_plan(own, numbers.shape);
+    std::vector<std::int64_t> panels(own.inputs.size());
+    for (auto const i : weights) panels[static_cast<std::size_t>(i)] = panel_of(plain, static_cast<std::size_t>(i));
+    return make_plan(own, numbers.shape, panels);
+}
+
+double cpu_time_ns(Graph const& block, std::vector<Shape> const& operands, CpuNumbers const& numbers) {
+    return CpuModel(block, operands, numbers).ns();
+}
+
+Graph for_cpu(Graph const& graph, CpuNumbers const& numbers) {
+    auto out = program::inline_thread_graphs(graph);
+    auto const tensors = program::infer(out);
+    for (auto const i : out.ops.ids()) {
+        auto& op = out.ops[i];
+        if (auto block = product_block(out, op, tensors)) {
+            op = {OpCode::graph, {}, op.inputs, static_cast<int>(out.bodies.size())};
+            out.bodies.push_back(std::move(*block));
+        }
+        if (op.code != OpCode::graph) continue;
+        std::vector<Shape> operands, outputs;
+        for (auto const id : op.inputs) operands.push_back(tensors[id].shape);
+        for (auto const id : tensors.ids())
+            if (tensors[id].maker == i) outputs.push_back(tensors[id].shape);
+        auto& body = out.bodies[static_cast<std::size_t>(op.body)];
+        body = best_numbers(body, operands, outputs, numbers);
+    }
+    return out;
+}
+
+} // namespace espalier::codegen

@@ -1,0 +1,220 @@
+#include "gpu_barriers.hpp"
+
+#include <algorithm>
+
+namespace espalier::codegen {
+namespace {
+
+using Loops = std::array<std::int64_t, program::max_rank + 2>;
+
+/// What threads do between two places where a barrier may be: a step, or one of the halves of a split one.
+struct Phase {
+    enum class Part : std::uint8_t { whole, partial, total };
+    std::size_t step = 0;
+    Part part = Part::whole;
+};
+
+std::int64_t value_of(program::Position const& position, Loops const& loops) {
+    auto out = position.offset;
+    for (auto const& digit : position.digits) out += digit.stride * (loops[digit.loop] / digit.below % digit.size);
+    return out;
+}
+
+/// Visits what a phase does to local memory: visit(thread, element, is a write).
+template <class Visit>
+class Walk {
+public:
+    Walk(GpuKernel const& kernel, Phase phase, std::vector<Buffer> const& buffers, Visit const& visit)
+        : kernel_(kernel), step_(kernel.step(phase.step)), mapping_(kernel.mappings[phase.step]), part_(phase.part),
+          buffers_(buffers), visit_(visit), rank_(static_cast<std::size_t>(step_.kept.rank())) {}
+
+    void run() {
+        auto const items = mapping_.split > 1 ? mapping_.at_once : mapping_.items;
+        for (std::int64_t item = 0; item < items; ++item)
+            for (std::int64_t q = 0; q < mapping_.rows * mapping_.columns; ++q) element(item, loops_of(item, q));
+    }
+
+private:
+    [[nodiscard]] Loops loops_of(std::int64_t item, std::int64_t q) const {
+        Loops loops{};
+        for (auto d = rank_; d-- > 0;) {
+            auto const size = step_.kept[static_cast<int>(d)] / mapping_.along(d, rank_);
+            auto const which = d + 1 == rank_ ? q % mapping_.columns : d + 2 == rank_ ? q / mapping_.columns : 0;
+            loops[d] = item % size + which * size;
+            item /= size;
+        }
+        return loops;
+    }
+    void element(std::int64_t item, Loops const& loops) const {
+        switch (part_) {
+        case Phase::Part::whole:
+            reduce(loops, item % kernel_.threads, 0, 1);
+            return end(loops, item % kernel_.threads);
+        case Phase::Part::partial:
+            for (std::int64_t part = 0; part < mapping_.split; ++part) {
+                auto const t = thread(item, part);
+                reduce(loops, t, part, mapping_.split);
+                visit_(t, kernel_.scratch + t, true);
+            }
+            return;
+        case Phase::Part::total:
+            for (std::int64_t part = 0; part < mapping_.split; ++part)
+                visit_(item, kernel_.scratch + thread(item, part), false);
+            return end(loops, item);
+        }
+    }
+    [[nodiscard]] std::int64_t thread(std::int64_t item, std::int64_t part) const {
+        return mapping_.is_part_fastest ? item * mapping_.split + part : part * mapping_.at_once + item;
+    }
+    void reduce(Loops loops, std::int64_t t, std::int64_t first, std::int64_t stride, std::size_t loop = 0) const {
+        auto const i = rank_ + loop;
+        if (loop == step_.reduced.size()) return reads(loops, t);
+        auto const is_split = mapping_.split > 1 && i == mapping_.split_loop;
+        for (loops[i] = is_split ? first : 0; loops[i] < step_.reduced[loop]; loops[i] += is_split ? stride : 1)
+            reduce(loops, t, first, stride, loop + 1);
+    }
+    void reads(Loops const& loops, std::int64_t t) const {
+        auto const is_left_out = std::ranges::any_of(step_.reads, [&](Source const& read) {
+            return read.outside == program::Outside::skip && !is_inside(read, loops);
+        });
+        if (is_left_out) return;
+        for (auto const& one : step_.reads) read(one, loops, t);
+    }
+    static bool is_inside(Source const& source, Loops const& loops) {
+        for (int d = 0; d < source.index.rank(); ++d) {
+            auto const at = value_of(source.index[d], loops);
+            if (at < 0 || at >= source.view.shape[d]) return false;
+        }
+        return true;
+    }
+    void read(Source const& source, Loops const& loops, std::int64_t t) const {
+        auto const& buffer = buffers_[source.view.buffer];
+        if (buffer.place != Place::tile || !is_inside(source, loops)) return;
+        auto at = buffer.offset;
+        for (int d = 0; d < source.index.rank(); ++d) at += value_of(source.index[d], loops) * source.view.strides[d];
+        visit_(t, at, false);
+    }
+    /// What is stored; an update reads the same element.
+    void end(Loops const& loops, std::int64_t t) const {
+        for (auto const& factor : step_.factor) read(factor, loops, t);
+        auto const& buffer = buffers_[step_.target.buffer];
+        if (buffer.place != Place::tile) return;
+        auto at = buffer.offset;
+        for (std::size_t d = 0; d < rank_; ++d) at += loops[d] * step_.target.strides[static_cast<int>(d)];
+        visit_(t, at, true);
+    }
+
+    GpuKernel const& kernel_;
+    Step const& step_;
+    Mapping const& mapping_;
+    Phase::Part part_;
+    std::vector<Buffer> const& buffers_;
+    Visit const& visit_;
+    std::size_t rank_;
+};
+
+/// Which thread uses each element.
+struct Users {
+    static constexpr std::int32_t nobody = -1, several = -2;
+    std::vector<std::int32_t> writers, readers;
+};
+Users users_of(GpuKernel const& kernel, Phase phase, std::vector<Buffer> const& buffers) {
+    auto const size = static_cast<std::size_t>(kernel.local_elements);
+    Users out{std::vector(size, Users::nobody), std::vector(size, Users::nobody)};
+    auto const note = [&](std::int64_t thread, std::int64_t at, bool is_write) {
+        auto& user = (is_write ? out.writers : out.readers)[static_cast<std::size_t>(at)];
+        user = user == Users::nobody || user == thread ? static_cast<std::int32_t>(thread) : Users::several;
+    };
+    Walk(kernel, phase, buffers, note).run();
+    return out;
+}
+/// Whether two threads use one element, and one of them writes it.
+bool meet(Users const& a, Users const& b) {
+    auto const differ = [](std::int32_t x, std::int32_t y) {
+        return x != Users::nobody && y != Users::nobody && (x != y || x == Users::several);
+    };
+    for (std::size_t i = 0; i < a.writers.size(); ++i)
+        if (differ(a.writers[i], b.writers[i]) || differ(a.writers[i], b.readers[i]) ||
+            differ(a.readers[i], b.writers[i]))
+            return true;
+    return false;
+}
+
+/// Between two phases there must be a barrier: before one of these.
+using Need = std::vector<std::size_t>;
+
+class Placer {
+public:
+    Placer(GpuKernel const& kernel, std::vector<Buffer> const& buffers) : kernel_(kernel) {
+        for (std::size_t i = 0; i < kernel.mappings.size(); ++i) add(i);
+        for (auto const phase : phases_) users_.push_back(users_of(kernel, phase, buffers));
+        for (std::size_t i = 0; i < phases_.size(); ++i) find_needs(i);
+    }
+
+    /// Greedy is least on a line; around the loop some may turn out to be covered by others.
+    std::vector<bool> run() {
+        std::vector<bool> out(phases_.size());
+        std::ranges::stable_sort(needs_, {}, &Need::size);
+        for (auto const& need : needs_)
+            if (!is_met(need, out)) out[need.back()] = true;
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            if (!out[i]) continue;
+            out[i] = false;
+            out[i] = !std::ranges::all_of(needs_, [&](Need const& need) { return is_met(need, out); });
+        }
+        return out;
+    }
+    [[nodiscard]] std::vector<Phase> const& phases() const { return phases_; }
+
+private:
+    void add(std::size_t step) {
+        if (step == kernel_.kernel.in_loop.size()) in_loop_ = phases_.size();
+        if (kernel_.mappings[step].split == 1) return phases_.push_back({step});
+        phases_.push_back({step, Phase::Part::partial});
+        phases_.push_back({step, Phase::Part::total});
+    }
+    void find_needs(std::size_t i) {
+        auto const first = kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0;
+        for (std::size_t j = 0; j < phases_.size(); ++j) {
+            auto const is_around = i < loop_end() && j <= i && kernel_.kernel.loop > first + 1;
+            if ((j > i || is_around) && meet(users_[i], users_[j]))
+                needs_.push_back(j > i ? between(i, j) : around(i, j));
+        }
+    }
+    [[nodiscard]] std::size_t loop_end() const { return kernel_.kernel.after.empty() ? phases_.size() : in_loop_; }
+    static Need between(std::size_t i, std::size_t j) {
+        Need out;
+        for (auto at = i + 1; at <= j; ++at) out.push_back(at);
+        return out;
+    }
+    /// From phase i of a step of the loop to phase j of the next one.
+    [[nodiscard]] Need around(std::size_t i, std::size_t j) const {
+        Need out;
+        for (auto at = i + 1; at < loop_end(); ++at) out.push_back(at);
+        for (std::size_t at = 0; at <= j; ++at) out.push_back(at);
+        return out;
+    }
+    static bool is_met(Need const& need, std::vector<bool> const& barriers) {
+        return std::ranges::any_of(need, [&](std::size_t i) { return barriers[i]; });
+    }
+
+    GpuKernel const& kernel_;
+    std::vector<Phase> phases_;
+    std::size_t in_loop_ = 0;
+    std::vector<Users> users_;
+    std::vector<Need> needs_;
+};
+
+} // namespace
+
+void place_barriers(GpuKernel& kernel, std::vector<Buffer> const& buffers) {
+    Placer placer(kernel, buffers);
+    auto const barriers = placer.run();
+    for (std::size_t i = 0; i < barriers.size(); ++i) {
+        auto const& phase = placer.phases()[i];
+        auto& mapping = kernel.mappings[phase.step];
+        (phase.part == Phase::Part::total ? mapping.has_barrier_inside : mapping.has_barrier_before) = barriers[i];
+    }
+}
+
+} // namespace espalier::codegen

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "step_text.hpp"
+
+#include <string_view>
+
+namespace espalier::codegen {
+
+/// How the preludes say what a reducer does.
+struct ReducerText {
+    std::string_view start, fold, simd;
+};
+[[nodiscard]] ReducerText const& text_of(program::Reducer reducer);
+
+/// `a + b`, or 0; `of * 4L`.
+[[nodiscard]] std::string sum_of(std::vector<std::string> const& terms);
+[[nodiscard]] std::string times(std::int64_t factor, std::string const& of);
+
+/// Addresses and values of a step, in the vocabulary of the preludes. Who derives from it prints the loops around them.
+class StepWords {
+protected:
+    StepWords(Step const& step, std::vector<Buffer> const& buffers, Lines& out)
+        : step_(step), buffers_(buffers), out_(out), rank_(static_cast<std::size_t>(step.kept.rank())) {}
+    StepWords(StepWords const&) = default;
+    StepWords& operator=(StepWords const&) = delete;
+    ~StepWords() = default;
+
+    [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
+    [[nodiscard]] std::string start_of(View const& view) const;
+
+    /// Gives the name of the last term.
+    std::string print_formula(Formula const& formula, std::string_view prefix, std::string const& reduced);
+    /// Puts the value of the body to what is reduced.
+    void fold(std::string const& into);
+    /// From what was reduced to what is stored.
+    void finish(std::string const& reduced);
+    void store(std::string const& value);
+
+    Step const& step_;
+    std::vector<Buffer> const& buffers_;
+    Lines& out_;
+    std::size_t rank_;
+
+private:
+    [[nodiscard]] std::string digit_text(program::LoopDigit const& digit) const;
+    [[nodiscard]] std::string position_text(program::Position const& position) const;
+    [[nodiscard]] std::string place_text(Source const& source) const;
+    [[nodiscard]] std::string load(Source const& source, std::string const& name) const;
+    [[nodiscard]] std::string target_place() const;
+    [[nodiscard]] std::vector<std::string> guards(Source const& source) const;
+    [[nodiscard]] std::int64_t reaches(program::Position const& position) const;
+    [[nodiscard]] std::string term_text(Term const& term, std::string_view prefix, std::string const& reduced) const;
+    [[nodiscard]] std::string read_text(std::size_t i) const;
+    bool open_skip();
+    [[nodiscard]] std::string_view step_fold() const;
+    [[nodiscard]] std::string store_text(std::string const& at, std::string const& value) const;
+};
+
+} // namespace espalier::codegen

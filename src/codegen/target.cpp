@@ -1,0 +1,27 @@
+#include "espalier/codegen/target.hpp"
+
+#include "espalier/codegen/gpu_package.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace espalier::codegen {
+namespace {
+
+constexpr std::array<Target, 3> table{{
+    {"cpu", "C++ with OpenMP", cpu_package, ""},
+    {"opencl", "OpenCL C, and a host program in C", opencl_package, ""},
+    {"cuda", "CUDA C++ for sm_80 and sm_90", cuda_package,
+     "CUDA text is compiled in tests, not run: its bench checks every value before it measures"},
+}};
+
+} // namespace
+
+std::span<Target const> targets() { return table; }
+
+Target const* find_target(std::string_view name) {
+    auto const* const found = std::ranges::find(table, name, &Target::name);
+    return found == table.end() ? nullptr : &*found;
+}
+
+} // namespace espalier::codegen

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""Programs that were found, as code: it compiles, is checked against float64 and numpy, measured, and the run keeps the times."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import harness
+from harness import DONE, INVALID_INPUT, USAGE, VERIFICATION_FAILED, Case
+
+QUICK = {"CXXFLAGS": "-std=c++17 -O1 -fopenmp"}
+SMALL = "tokens: 2, hidden: 32, out: 64"
+HEADS = "batch: 1, heads: 4, kv_heads: {}, queries: 4, keys: 64, head_dim: 16"
+BUILTINS = {"rmsnorm_linear": SMALL, "layernorm_linear": SMALL, "softmax_linear": SMALL, "gated_mlp": SMALL,
+            "lora": "tokens: 4, hidden: 32, out: 64, rank: 4", "mha": HEADS.format(4), "mqa": HEADS.format(1), "gqa": HEADS.format(2),
+            "ntrans": "tokens: 4, hidden: 64"}
+
+
+class Code(Case):
+    def found(self, builtin: str, sizes: str, dtype: str = "f32") -> None:
+        """The folder `run`, with programs of the full space."""
+        yaml = self.superoptimization(f"builtin: {builtin}, {sizes}, dtype: {dtype}", "{from: full, min_blocks: 1, max_block_ops: 6}")
+        self.finished(self.search(yaml, "--quiet", "--max-time", "10s", "--force"))
+
+    def emitted(self, folder: str, *arguments) -> Path:
+        result = self.espalier("emit", "run", "-o", folder, *arguments)
+        self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
+        built = subprocess.run(["sh", "build"], cwd=self.folder / folder, env={**harness.environment(), **QUICK}, capture_output=True, text=True)
+        self.assertEqual((built.returncode, built.stderr), (0, ""), built.stdout)
+        return self.folder / folder
+
+    def bench(self, folder: Path, *arguments) -> tuple[int, dict, str]:
+        done = subprocess.run(["./bench", "--json", *arguments], cwd=folder, capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+    def measured(self, *arguments) -> dict:
+        result = self.espalier("measure", "run", "--json", *arguments, env={"XDG_CACHE_HOME": str(self.folder / "cache")})
+        self.assertEqual(result.code, DONE, result.text)
+        return json.loads(result.stdout)
+
+
+class Emitted(Code):
+    def test_the_best_programs_of_every_builtin_are_right(self):
+        for builtin, sizes in BUILTINS.items():
+            with self.subTest(builtin):
+                self.found(builtin, sizes)
+                folder = self.emitted(builtin)
+
+                code, told, errors = self.bench(folder, "--check")
+
+                self.assertEqual((code, told["checked"], errors), (0, True, ""), told)
+                self.assertGreater(told["compared"], 0)
+                self.assertLessEqual(told["max_error"], told["tolerance"])
+
+    def test_the_wrapper_gives_numpy_what_numpy_computes(self):
+        self.found("rmsnorm_linear", SMALL)
+        folder = self.emitted("code")
+        rng = numpy.random.default_rng(1)
+        x, w = rng.standard_normal((2, 32), numpy.float32), rng.standard_normal((32, 64), numpy.float32)
+        numpy.save(folder / "x.npy", x)
+        numpy.save(folder / "w.npy", w)
+        script = ("import numpy, rmsnorm_linear as code; x, w = numpy.load('x.npy'), numpy.load('w.npy'); "
+                  "numpy.save('z.npy', code.run(x, w)); numpy.save('packed.npy', code.run(x, code.pack(1, w)))")
+
+        subprocess.run(["/usr/bin/python3", "-B", "-c", script], cwd=folder, check=True)
+
+        wide = x.astype(numpy.float64)
+        wanted = wide / numpy.sqrt((wide * wide).mean(-1, keepdims=True)) @ w
+        for name in ("z.npy", "packed.npy"):
+            numpy.testing.assert_allclose(numpy.load(folder / name), wanted, rtol=1e-4, atol=1e-4)
+
+    def test_half_precision_is_right_too(self):
+        for dtype in ("f16", "bf16"):
+            with self.subTest(dtype):
+                self.found("gated_mlp", SMALL, dtype)
+
+                code, told, errors = self.bench(self.emitted(dtype), "--check")
+
+                self.assertEqual((code, told["checked"]), (0, True), errors)
+
+    def test_refusals_are_clear(self):
+        self.found("rmsnorm_linear", SMALL)
+        self.expect_refused(self.espalier("emit", "run", "--target", "fpga", "-o", "code"), "--target fpga", "cpu")
+        self.emitted("code")
+        self.expect_refused(self.espalier("emit", "run", "-o", "code"), "code", "not an empty folder")
+
+
+class Measured(Code):
+    def setUp(self):
+        super().setUp()
+        self.found("rmsnorm_linear", SMALL)
+
+    def test_a_program_is_measured_beside_the_input_and_the_run_keeps_it(self):
+        told = self.measured("--top", "2", "--threads", "1")
+
+        self.assertEqual(len(told["measured"]), 2)
+        self.assertTrue(told["machine"]["compiler"])
+        for one in told["measured"]:
+            self.assertTrue(one["checked"])
+            self.assertIn(one["verdict"], ("faster", "within the noise", "slower"))
+            low, high = one["ci_ms"]
+            self.assertTrue(low <= one["ms"] <= high)
+            self.assertTrue(math.isclose(one["speedup"], one["input_ms"] / one["ms"], rel_tol=1e-9))
+        shown = json.loads(self.espalier("show", "run", "--json").stdout)["results"]
+        self.assertEqual([one["cost_source"] for one in shown[:3]], ["measured", "measured", "estimated"])
+        self.assertEqual([one["executed"] for one in shown[:3]], ["within tolerance", "within tolerance", "no"])
+        self.assertGreaterEqual(shown[0]["measured"]["speedup"], shown[1]["measured"]["speedup"])
+        self.assertIn("measured ms", self.espalier("show", "run").stdout)
+
+    def test_the_run_is_still_what_was_verified(self):
+        self.measured("--top", "1", "--threads", "1")
+
+        self.assertEqual(self.espalier("verify", "run").code, DONE)
+
+    def test_without_a_compiler_the_remedy_is_said(self):
+        self.expect_refused(self.espalier("measure", "run", env={"CXX": "/no/such/compiler"}), "/no/such/compiler", "install g++")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,55 @@
+#include "espalier/codegen/child.hpp"
+
+#include "espalier/base/system.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace espalier::codegen {
+namespace {
+
+using How = ChildEnd::How;
+
+TEST(Child, says_what_it_said_and_its_exit_code) {
+    auto const end = run_child({"sh", "-c", "echo out; echo error >&2; exit 3"}, {});
+
+    EXPECT_EQ(end.how, How::exited);
+    EXPECT_EQ(end.code, 3);
+    EXPECT_EQ(end.out, "out\n");
+    EXPECT_EQ(end.errors, "error\n");
+}
+
+TEST(Child, that_crashes_is_told_by_its_signal) {
+    auto const end = run_child({"sh", "-c", "kill -SEGV $$"}, {});
+
+    EXPECT_EQ(end.how, How::killed);
+    EXPECT_EQ(end.code, SIGSEGV);
+}
+
+TEST(Child, that_hangs_is_killed_with_what_it_started) {
+    auto const start = base::steady_ns();
+
+    auto const end = run_child({"sh", "-c", "sleep 60 & sleep 60"}, {.seconds = 0.2});
+
+    EXPECT_EQ(end.how, How::timed_out);
+    EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
+}
+
+TEST(Child, that_hangs_with_closed_output_is_killed_too) {
+    auto const end = run_child({"sh", "-c", "exec >&- 2>&-; sleep 60"}, {.seconds = 0.2});
+
+    EXPECT_EQ(end.how, How::timed_out);
+}
+
+TEST(Child, cannot_have_more_memory_than_its_limit) {
+    auto const end = run_child({"sh", "-c", "head -c 400000000 /dev/zero | tail"}, {.memory_bytes = 100 << 20});
+
+    EXPECT_FALSE(end.is_good() && end.out.size() > 100);
+    EXPECT_NE(end.errors, "");
+}
+
+TEST(Child, that_does_not_exist_exits_with_127) { EXPECT_EQ(run_child({"/no/such/program"}, {}).code, 127); }
+
+} // namespace
+} // namespace espalier::codegen

@@ -1,0 +1,100 @@
+#include "espalier/codegen/gpu_package.hpp"
+
+#include "support/packages.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace espalier::codegen {
+namespace {
+
+using packages::Change;
+using packages::package_of;
+using packages::small;
+using packages::Verdict;
+using program::DType;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Whether programs of OpenCL can be compiled and run here.
+bool has_device() {
+    static bool const has = [] {
+        compiled::Folder const folder;
+        folder.write("probe.c",
+                     "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main(void) {\n"
+                     "    cl_platform_id p[16]; cl_device_id d; cl_uint n = 0;\n"
+                     "    if (clGetPlatformIDs(16, p, &n) != CL_SUCCESS) return 1;\n"
+                     "    for (cl_uint i = 0; i < n; ++i)\n"
+                     "        if (clGetDeviceIDs(p[i], CL_DEVICE_TYPE_ALL, 1, &d, 0) == CL_SUCCESS) return 0;\n"
+                     "    return 1;\n}\n");
+        return folder.run("cc -o probe probe.c -lOpenCL && ./probe") == 0;
+    }();
+    return has;
+}
+
+/// On a device; kernels of PoCL are compiled for a folder that is gone afterwards.
+class OpenCl : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!has_device())
+            GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd, ocl-icd-opencl-dev, opencl-headers";
+    }
+    static Verdict verdict_on(Package const& package, Change const& change = {},
+                              std::string const& bench = "./bench --check --json") {
+        return packages::verdict_on(opencl_package(package),
+                                    "CFLAGS=-O1 CXXFLAGS='-std=c++17 -O1 -fopenmp -Wno-unused-function' sh build",
+                                    change, "mkdir cache && POCL_CACHE_DIR=$PWD/cache " + bench);
+    }
+};
+
+TEST_F(OpenCl, packages_of_every_builtin_are_right_in_f32) {
+    for (auto const& builtin : program::builtins()) {
+        auto const input = small(builtin);
+
+        auto const found = verdict_on(package_of(input, input, DType::f32));
+
+        EXPECT_EQ(found.code, 0) << builtin.name << ": " << found.text;
+        EXPECT_THAT(found.text, HasSubstr("\"checked\": true"));
+    }
+}
+
+TEST_F(OpenCl, packages_of_fused_programs_are_right_in_every_dtype) {
+    for (auto const dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+        auto const rms = verdict_on(
+            package_of(programs::fused_rms_linear({4, 96, 64}, {4, 3}), programs::rms_linear({4, 96, 64}), dtype));
+        auto const mlp = verdict_on(
+            package_of(programs::fused_gated_mlp({4, 96, 64}, {4, 3}), programs::gated_mlp({4, 96, 64}), dtype));
+
+        EXPECT_EQ(rms.code, 0) << program::info(dtype).name << rms.text;
+        EXPECT_EQ(mlp.code, 0) << program::info(dtype).name << mlp.text;
+    }
+}
+
+TEST_F(OpenCl, packages_with_one_index_changed_are_found_wrong_and_not_measured) {
+    auto const package =
+        package_of(programs::fused_rms_linear({4, 96, 64}, {4, 3}), programs::rms_linear({4, 96, 64}), DType::f32);
+    auto const change = [](TextFile& file) {
+        auto const at = file.name == "p.cl" ? file.text.find("s * 32L") : std::string::npos;
+        if (at != std::string::npos) file.text.replace(at, 7, "s * 31L");
+    };
+
+    auto const found = verdict_on(package, change, "./bench --json --seconds 0.01");
+
+    EXPECT_EQ(found.code, 4) << found.text;
+    EXPECT_THAT(found.text, HasSubstr("\"checked\": false"));
+    EXPECT_THAT(found.text, HasSubstr("outside the tolerance"));
+    EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
+}
+
+TEST_F(OpenCl, packages_say_how_long_a_program_takes) {
+    auto const input = programs::gated_mlp({4, 96, 64});
+
+    auto const found = verdict_on(package_of(input, input, DType::f32), {}, "./bench --json --seconds 0.01");
+
+    EXPECT_EQ(found.code, 0) << found.text;
+    for (auto const* key : {"\"target\": \"opencl\"", "\"ms\"", "\"ci_ms\"", "\"max_error\"", "\"tolerance\""})
+        EXPECT_THAT(found.text, HasSubstr(key));
+}
+
+} // namespace
+} // namespace espalier::codegen

@@ -1,0 +1,83 @@
+#include "support/compiled.hpp"
+#include "support/doubles.hpp"
+#include "support/programs.hpp"
+
+#include "espalier/program/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace espalier::codegen {
+namespace {
+
+using program::Graph;
+using program::OpCode;
+using program::Shape;
+using programs::GraphBuilder;
+
+/// Sizes of a [batch, rows, inner] times [batch, inner, columns].
+struct Sizes {
+    std::int64_t batch, rows, inner, columns;
+};
+/// Blocks of columns, steps of the inner dimension.
+Graph blocked(Sizes const& n, OpCode op, std::int64_t blocks, std::int64_t steps) {
+    auto const is_nt = op == OpCode::matmul_nt;
+    auto const last = is_nt ? 1 : 2, inner = is_nt ? 2 : 1;
+    program::Schedule schedule{.grid = {blocks, 1, 1}, .loop = steps, .output = {2, -1, -1}};
+    schedule.inputs = {{{-1, -1, -1}, 2}, {{last, -1, -1}, inner}};
+    GraphBuilder kernel, block(schedule);
+    Shape const left{n.batch, n.rows, n.inner};
+    auto const right = is_nt ? Shape{n.batch, n.columns, n.inner} : Shape{n.batch, n.inner, n.columns};
+    auto const x = kernel.input(left, "X"), w = kernel.input(right, "W");
+    auto const a = block.input(tile_shape(left, schedule.inputs[0], schedule));
+    auto const b = block.input(tile_shape(right, schedule.inputs[1], schedule));
+    auto const sum = block.op(OpCode::accumulate, {block.op(op, {a, b})});
+    auto out = kernel.build({kernel.graph(block.build({sum}), {x, w})});
+    out.dtype = program::DType::f32;
+    for (auto& body : out.bodies) body.dtype = program::DType::f32;
+    return out;
+}
+
+/// Small integers, so that every order of summation is exact.
+std::vector<doubles::Tensor> integers(Graph const& graph) {
+    std::vector<doubles::Tensor> out;
+    for (auto const& input : graph.inputs) {
+        auto& values = out.emplace_back(input.shape).values;
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7 + i / 5) % 5) - 2;
+    }
+    return out;
+}
+
+std::vector<Graph> all_shapes() {
+    std::vector<Graph> out;
+    for (auto const op : {OpCode::matmul, OpCode::matmul_nt})
+        for (auto const& [sizes, blocks, steps] : std::vector<std::tuple<Sizes, int, int>>{{{1, 2, 24, 64}, 1, 2},
+                                                                                           {{1, 1, 12, 96}, 2, 3},
+                                                                                           {{2, 5, 8, 72}, 3, 1},
+                                                                                           {{1, 17, 10, 50}, 1, 2},
+                                                                                           {{2, 40, 12, 44}, 2, 2},
+                                                                                           {{1, 61, 30, 200}, 2, 5}})
+            out.push_back(blocked(sizes, op, blocks, steps));
+    return out;
+}
+
+TEST(Products, are_exact_on_integers_for_every_shape_and_width_of_vectors) {
+    auto const graphs = all_shapes();
+    for (auto const& [cpu, flags] :
+         std::vector<std::pair<CpuShape, std::string>>{{{.lanes = 16, .vectors = 32}, "-march=native"},
+                                                       {{.lanes = 8, .vectors = 16}, "-mavx2 -mfma"},
+                                                       {{.lanes = 4, .vectors = 16}, ""}}) {
+        compiled::Library const library(graphs, "-std=c++17 -O1 -fopenmp " + flags, cpu);
+        for (std::size_t i = 0; i < graphs.size(); ++i) {
+            auto const inputs = integers(graphs[i]);
+            auto const plan = make_plan(graphs[i], cpu);
+            ASSERT_GT(plan.kernels[0].in_loop[0].product.rows, 0) << program::to_text(graphs[i]);
+
+            auto const found = library.run(i, inputs);
+
+            EXPECT_EQ(found[0], doubles::Interpreter(graphs[i]).run(inputs)[0].values) << program::to_text(graphs[i]);
+        }
+    }
+}
+
+} // namespace
+} // namespace espalier::codegen
