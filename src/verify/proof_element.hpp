@@ -5,6 +5,7 @@
 #include "espalier/program/graph.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace espalier::verify::proof {
@@ -55,7 +56,7 @@ private:
     [[nodiscard]] Sum extremum_of_reduction(Place const& place, program::Op const& op, Index index);
     [[nodiscard]] Sum rescaled(Place const& place, program::Op const& op, Index index);
     [[nodiscard]] Sum rearranged(Place const& place, program::Op const& op, Index const& index);
-    [[nodiscard]] Sum option(Sum value, std::vector<int> bound);
+    [[nodiscard]] Sum option(Sum value, std::vector<int> bound, std::optional<Atom> const& inside = std::nullopt);
     [[nodiscard]] Sum quotient_of_norm(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum centred(Place const& place, program::Op const& op, Index const& index, int axis);
 
@@ -64,6 +65,10 @@ private:
         std::int64_t count = 1; ///< of values
     };
     [[nodiscard]] Reduced reduce(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] static std::int64_t count_of_all(Place const& place, program::Op const& op, std::int64_t full);
+    /// Where `root` runs along a dimension of an operand: which of its values are there, unless all are.
+    [[nodiscard]] std::optional<Atom> guard(Place const& place, program::Op const& op, std::size_t i, int dim,
+                                            int root);
     [[nodiscard]] Sum root_of(Sum sum);
     void need(Condition::Kind kind, Sum const& value);
     /// `value`: the element itself. Of a product, whose sum forgets the factors, each factor must not be 0.

@@ -27,13 +27,13 @@ bool absorb_one(Form& form) {
     return false;
 }
 
+} // namespace
+
 std::int64_t largest_value(Form const& form) {
     std::int64_t out = 0;
     for (auto const& digit : form) out += digit.stride * (digit.size() - 1);
     return out;
 }
-
-} // namespace
 
 void normalise(Form& form) {
     while (absorb_one(form)) {}

@@ -9,7 +9,8 @@
 namespace espalier::verify::proof {
 
 /// A digit of an index variable (a root), times a stride: stride * (floor(root / low) mod (high / low)), where low
-/// divides high and high divides the size of the root. The whole variable is the digit from 1 to its size.
+/// divides high and high divides the size of the root, or is more than that: tiles of which the last is smaller count
+/// up to where it would end. The whole variable is the digit from 1 to its size.
 struct Digit {
     int root = 0;
     std::int64_t low = 1;
@@ -26,6 +27,8 @@ using Form = std::vector<Digit>;
 using Index = std::vector<Form>; ///< one a dimension
 
 void normalise(Form& form);
+/// At most this, for all values of the roots.
+[[nodiscard]] std::int64_t largest_value(Form const& form);
 /// to + factor * form, normal.
 [[nodiscard]] Form sum(Form to, std::int64_t factor, Form const& form);
 
