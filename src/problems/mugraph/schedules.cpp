@@ -39,7 +39,7 @@ bool operands_fit(Setup const& setup, Candidate const& of, Sizes const& sizes) {
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < of.operands.size(); ++i) {
         auto const tile = setup.target.tile(of.operands[i], of.begin, of.kernel, static_cast<int>(i));
-        bytes += size * program::element_count(numbers(tile, sizes));
+        bytes += size * program::element_count(tile_numbers(tile, sizes));
     }
     return bytes <= setup.space.shared_memory_bytes;
 }
