@@ -43,7 +43,8 @@ Operand operand_of(program::Graph const& graph, Shape const& whole, program::Gra
 /// What a block writes of a result.
 Shape tile_of(Shape shape, program::Schedule const& schedule) {
     for (std::size_t axis = 0; axis < 3; ++axis)
-        if (schedule.output[axis] >= 0) shape[schedule.output[axis]] /= schedule.grid[axis];
+        if (schedule.output[axis] >= 0)
+            shape[schedule.output[axis]] = ceil_div(shape[schedule.output[axis]], schedule.grid[axis]);
     return shape;
 }
 

@@ -1,8 +1,11 @@
 #include "espalier/program/graph.hpp"
 
+#include "tail_rules.hpp"
+
 #include "espalier/base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,6 +15,22 @@ namespace {
 using base::InputError;
 
 constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
+constexpr std::array<std::string_view, 4> cutters{"grid axis x", "grid axis y", "grid axis z", "the loop"};
+
+/// Far above any size at most.
+void multiply(std::int64_t& parts, std::int64_t count) {
+    constexpr auto most = std::int64_t{1} << 62;
+    parts = count > 0 && parts > most / count ? most : parts * count;
+}
+
+/// What splits a dimension, in words.
+std::string cutters_of(Partition const& partition, int dim) {
+    std::vector<std::string_view> out;
+    for (std::size_t a = 0; a < 3; ++a)
+        if (partition.grid[a] == dim) out.push_back(cutters[a]);
+    if (partition.loop == dim) out.push_back(cutters[3]);
+    return out.empty() ? "nothing" : fmt::format("{}", fmt::join(out, " and "));
+}
 
 std::string label(Graph const& graph, OpId op) {
     return fmt::format("{} op {} ({})", level_names[static_cast<std::size_t>(graph.level)], op.value,
@@ -21,9 +40,13 @@ std::string label(Graph const& graph, OpId op) {
 /// Fills in the tensors of one graph, op by op.
 class Inference {
 public:
-    explicit Inference(Graph const& graph) : graph_(graph) {
-        for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    /// `tails`: of the inputs of a thread graph, if they have any.
+    explicit Inference(Graph const& graph, std::vector<Tails> const& tails = {}) : graph_(graph) {
+        for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
             tensors_.push_back({graph.inputs[i].shape, side_of_input(i)});
+            if (i < graph.schedule.inputs.size()) tensors_.back().tails = tails_of(graph.schedule.inputs[i]);
+            if (i < tails.size()) tensors_.back().tails = tails[i];
+        }
     }
     TensorInfos run() {
         for (auto const i : graph_.ops.ids()) add(i);
@@ -82,6 +105,20 @@ private:
             throw InputError("{}: operands {} do not fit, it needs {}", label(graph_, i), got, row.needs);
         }
         tensors_.push_back({*shape, side(i), i, output});
+        auto const tails = tails_of_operands(i);
+        if (tails.empty()) return;
+        auto made = tails_of_result(
+            row, {shapes, attributes, attributes.whole(AttributeName::size, 0), graph_.schedule.loop, output}, tails);
+        if (!made.problem.empty()) throw InputError("{}: {}", label(graph_, i), made.problem);
+        tensors_.back().tails = made.tails;
+    }
+    /// Nothing if no tile of them is smaller than others.
+    [[nodiscard]] std::vector<Tails> tails_of_operands(OpId i) const {
+        std::vector<Tails> out;
+        auto const has_any = [&](TensorId id) { return std::ranges::any_of(tensor(id).tails, &Tail::is_there); };
+        if (std::ranges::any_of(op(i).inputs, has_any))
+            for (auto const id : op(i).inputs) out.push_back(tensor(id).tails);
+        return out;
     }
     void add_outputs_of_body(OpId i) {
         if (op(i).body < 0 || op(i).body >= static_cast<int>(graph_.bodies.size()))
@@ -90,12 +127,13 @@ private:
         if (static_cast<int>(body.level) != static_cast<int>(graph_.level) + 1)
             throw InputError("{}: its body is of another level", label(graph_, i));
         check_inputs_of_body(i, body);
-        auto const inside = infer(body);
+        auto const is_block = body.level == Level::block;
+        auto const inside = is_block ? infer(body) : Inference(body, tails_of_operands(i)).run();
         int output = 0;
         for (auto const id : body.outputs) {
-            auto const& tile = inside[id].shape;
-            auto const shape = body.level == Level::block ? joined_shape(tile, body.schedule) : tile;
-            tensors_.push_back({shape, side(i), i, output++});
+            auto const& tile = inside[id];
+            auto const shape = is_block ? joined_shape(tile.shape, body.schedule, tile.tails) : tile.shape;
+            tensors_.push_back({shape, side(i), i, output++, is_block ? Tails{} : tile.tails});
         }
     }
     void check_inputs_of_body(OpId i, Graph const& body) const {
@@ -129,30 +167,49 @@ void check_outputs_of_block(Graph const& block, TensorInfos const& tensors) {
 } // namespace
 
 Shape tile_shape(Shape const& whole, Partition const& partition, Schedule const& schedule) {
-    auto tile = whole;
-    auto const cut = [&](int dim, std::int64_t parts, std::string const& by) {
-        if (dim < 0) return;
-        if (dim >= tile.rank()) throw InputError("{} splits dimension {} of {}", by, dim, to_text(whole));
-        if (parts < 1 || tile[dim] % parts != 0)
-            throw InputError("{} splits dimension {} of {} in {} parts, which do not divide it", by, dim,
-                             to_text(whole), parts);
-        tile[dim] /= parts;
+    std::array<std::int64_t, max_rank> parts;
+    parts.fill(1);
+    auto const cut = [&](int dim, std::int64_t count, std::size_t by) {
+        if (dim >= whole.rank()) throw InputError("{} splits dimension {} of {}", cutters[by], dim, to_text(whole));
+        if (dim >= 0) multiply(parts[static_cast<std::size_t>(dim)], count);
     };
-    for (std::size_t a = 0; a < 3; ++a)
-        cut(partition.grid[a], schedule.grid[a], fmt::format("grid axis {}", axis_names[a]));
-    cut(partition.loop, schedule.loop, "the loop");
+    for (std::size_t a = 0; a < 3; ++a) cut(partition.grid[a], schedule.grid[a], a);
+    cut(partition.loop, schedule.loop, 3);
+    auto tile = whole;
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+        auto const dim = static_cast<int>(d);
+        if (dim >= whole.rank() && partition.last[d] == 0) break;
+        auto const size = size_of_tile(dim < whole.rank() ? whole[dim] : 0, parts[d], partition.last[d]);
+        if (!size.problem.empty())
+            throw InputError("{} splits dimension {} of {} in {} parts, {}", cutters_of(partition, dim), dim,
+                             to_text(whole), parts[d], size.problem);
+        tile[dim] = size.size;
+    }
     return tile;
 }
 
-Shape joined_shape(Shape const& tile, Schedule const& schedule) {
+Shape joined_shape(Shape const& tile, Schedule const& schedule, Tails const& tails) {
     auto whole = tile;
+    Tails joins;
     for (std::size_t a = 0; a < 3; ++a) {
         auto const dim = schedule.output[a];
         if (dim < 0 && schedule.grid[a] > 1)
             throw InputError("grid axis {} of size {} is not mapped to a dimension of the output", axis_names[a],
                              schedule.grid[a]);
         if (dim >= tile.rank()) throw InputError("the output has no dimension {}", dim);
-        if (dim >= 0) whole[dim] *= schedule.grid[a];
+        if (dim < 0) continue;
+        whole[dim] *= schedule.grid[a];
+        joins[static_cast<std::size_t>(dim)].grid[a] = true;
+    }
+    for (int dim = 0; dim < tile.rank(); ++dim) {
+        auto const& tail = tails[static_cast<std::size_t>(dim)];
+        if (!tail.is_there()) continue;
+        auto const& join = joins[static_cast<std::size_t>(dim)];
+        if (tail.loop || join.grid != tail.grid)
+            throw InputError("the last tile along dimension {} of the output is smaller, which the grid axes that join "
+                             "it do not number",
+                             dim);
+        whole[dim] = whole_size(tile[dim], tail, schedule);
     }
     return whole;
 }
@@ -176,7 +233,7 @@ LoopWork work_in_loop(Graph const& block, TensorInfos const& tensors) {
                  base::IndexedVector<TensorId, bool>(tensors.size())};
     auto const has_loop = block.schedule.loop > 1;
     for (auto const id : tensors.reversed_ids()) { // readers first
-        auto const& [shape, side, maker, output] = tensors[id];
+        auto const& [shape, side, maker, output, tails] = tensors[id];
         if (side == LoopSide::in_loop || (side == LoopSide::invariant && !has_loop)) out.tiles[id] = true;
         if (maker == no_op) continue;
         auto const& op = block.ops[maker];
@@ -201,6 +258,11 @@ int kernel_count(Graph const& graph) {
 
 int graph_kernel_count(Graph const& graph) {
     return static_cast<int>(std::ranges::count(graph.ops, OpCode::graph, &Op::code));
+}
+
+bool has_tails(Graph const& graph) {
+    auto const has_any = [](Partition const& partition) { return partition.last != Partition{}.last; };
+    return std::ranges::any_of(graph.schedule.inputs, has_any) || std::ranges::any_of(graph.bodies, has_tails);
 }
 
 std::int64_t largest_loop(Graph const& graph) {

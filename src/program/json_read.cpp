@@ -135,11 +135,21 @@ void read_dims(Node const& node, std::array<int, 3>& out) {
     read_axes(node, out, [](Node const& axis) { return axis.index(); });
 }
 
+/// A size for each dimension, 0 where all tiles are of one size.
+void read_last(Node const& node, std::array<std::int64_t, max_rank>& out) {
+    std::size_t count = 0;
+    node.each([&](Node const& size) {
+        if (count++ < out.size()) out[count - 1] = size.whole();
+    });
+    if (count > out.size()) node.fail("{} numbers: give one for each dimension", count);
+}
+
 Partition read_partition(Node const& node) {
     Partition out;
-    if (!node.expect_object({"grid", "loop"})) return out;
+    if (!node.expect_object({"grid", "loop", "last"})) return out;
     node.with("grid", [&](Node const& grid) { read_dims(grid, out.grid); });
     node.with("loop", [&](Node const& loop) { out.loop = loop.index(); });
+    node.with("last", [&](Node const& last) { read_last(last, out.last); });
     return out;
 }
 

@@ -58,8 +58,10 @@ Json schedule_json(Schedule const& schedule) {
     out["threads"] = schedule.threads;
     out["loop"] = schedule.loop;
     auto& inputs = out["inputs"] = Json::array();
-    for (auto const& partition : schedule.inputs)
-        inputs.push_back({{"grid", partition.grid}, {"loop", partition.loop}});
+    for (auto const& partition : schedule.inputs) {
+        auto& input = inputs.emplace_back(Json{{"grid", partition.grid}, {"loop", partition.loop}});
+        if (partition.last != Partition{}.last) input["last"] = partition.last;
+    }
     out["output"] = schedule.output;
     return out;
 }

@@ -36,6 +36,8 @@ std::string partition_text(Partition const& partition) {
     std::vector<std::string> out;
     add_grid(out, partition.grid);
     if (partition.loop >= 0) out.push_back(fmt::format("loop: {}", partition.loop));
+    for (std::size_t d = 0; d < partition.last.size(); ++d)
+        if (partition.last[d] != 0) out.push_back(fmt::format("last: [{}, {}]", d, partition.last[d]));
     return settings_text(out);
 }
 

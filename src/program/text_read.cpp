@@ -194,6 +194,8 @@ private:
         for (auto const& setting : s.settings)
             if (graph_.level == Level::block && setting.key == "loop")
                 out.loop = read_dim(setting);
+            else if (graph_.level == Level::block && setting.key == "last")
+                read_last(setting, out);
             else
                 read_axis(setting, out.grid);
         return out;
@@ -203,9 +205,18 @@ private:
         auto const axis = std::ranges::find(axes, setting.key);
         if (graph_.level != Level::block || axis == axes.end())
             fail(setting.at, "there is no setting `{}` here: {}", setting.key,
-                 graph_.level == Level::block ? "known are grid x, grid y, grid z and, of a tile, loop" : "remove it");
+                 graph_.level == Level::block ? "known are grid x, grid y, grid z and, of a tile, loop and last"
+                                              : "remove it");
         else
             grid[static_cast<std::size_t>(axis - axes.begin())] = read_dim(setting);
+    }
+    /// Whether it is the right size is asked of the whole tensor.
+    void read_last(Setting const& setting, Partition& out) {
+        auto const& values = setting.values;
+        if (values.size() == 2 && is_whole(values[0], 0) && values[0] < max_rank && is_whole(values[1], 1))
+            out.last[static_cast<std::size_t>(values[0])] = static_cast<std::int64_t>(values[1]);
+        else
+            fail(setting.at, "`last` is a dimension and how many its last tile has: give it like [0, 3]");
     }
     int read_dim(Setting const& setting) {
         if (setting.values.size() == 1 && is_whole(setting.values[0], 0) && setting.values[0] < max_rank)

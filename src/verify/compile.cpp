@@ -4,6 +4,7 @@
 #include "region.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace espalier::verify {
@@ -106,8 +107,11 @@ private:
         }
         auto const& body = *plan.ops[i].body;
         auto const is_block = body.graph->level == program::Level::block;
+        auto const outer_hits = hits_;
+        if (is_block) hits_ = &plan.ops[i].hits;
         auto const inside =
             write_graph(body, is_block ? cut_operands(op, plan.ops[i], values) : narrowed_operands(plan, i, values));
+        hits_ = outer_hits;
         auto made = first;
         for (auto const id : body.graph->outputs) {
             auto const at = std::exchange(made, TensorId{made.value + 1});
@@ -124,6 +128,7 @@ private:
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
             step.operands.push_back(
                 take(values[op.inputs[j]], plan.ops[i].operands[j], tiles_between(plan, i, op.inputs[j])));
+        trim_operands(plan, op, step);
         auto batch = slot(step.operands[0]).batch;
         if (is_accumulator(info(op.code))) {
             step.loop = plan.graph->schedule.loop;
@@ -133,6 +138,36 @@ private:
         step.out = make_slot(region.shape(), batch, result_has_q(op, step));
         tape_.steps.push_back(std::move(step));
         return tape_.steps.back().out;
+    }
+    /// A sum leaves out what is past the end of a tile; the largest of some values may be looked at twice.
+    void trim_operands(Plan const& plan, Op const& op, TapeStep& step) {
+        auto const& rule = info(op.code).field;
+        auto const is_sum = rule.access == program::Access::reduction || rule.access == program::Access::accumulate;
+        if (is_sum && rule.reduction.over_axis && rule.reduction.fold == program::Fold::sum)
+            trim_operand(plan, op, step, 0, *axis_of(op.attributes, plan.tensors[op.inputs[0]].shape));
+        for (std::size_t t = 0; rule.access == program::Access::contraction && t < step.operands.size() / 2; ++t)
+            trim_operand(plan, op, step, t, plan.tensors[op.inputs[t]].shape.rank() - 1);
+    }
+    void trim_operand(Plan const& plan, Op const& op, TapeStep& step, std::size_t i, int dim) {
+        auto const& tensor = plan.tensors[op.inputs[i]];
+        auto const& tail = tensor.tails[static_cast<std::size_t>(dim)];
+        if (!tail.is_there()) return;
+        ESP_EXPECT(hits_ != nullptr);
+        auto const& schedule = plan.graph->schedule;
+        auto const from = step.operands[i];
+        TapeStep trim{.kind = TapeStep::Kind::trim,
+                      .source = from,
+                      .dimension = dim,
+                      .row = static_cast<std::int64_t>(tape_.rows.size())};
+        auto const blocks = (*hits_)[0].size() * (*hits_)[1].size() * (*hits_)[2].size();
+        auto const steps = slot(from).batch / static_cast<std::int64_t>(blocks);
+        for_each_hit(*hits_, [&](auto const& block) {
+            for (std::int64_t s = 0; s < steps; ++s)
+                tape_.rows.push_back(size_at(tensor.shape[dim], tail, schedule, {block, s}));
+        });
+        step.operands[i] = push(std::move(trim), slot(from).shape, slot(from).batch);
+        if (info(op.code).field.reduction.root_mean) step.count = whole_size(tensor.shape[dim], tail, schedule);
+        tape_.has_tails = true;
     }
     [[nodiscard]] bool all_have_q(std::span<SlotId const> ids) const {
         return std::ranges::all_of(ids, [&](SlotId id) { return slot(id).has_q; });
@@ -193,9 +228,10 @@ private:
                 .row = static_cast<std::int64_t>(tape_.rows.size())};
     }
     /// Offsets of base + local in the origin; returns where the list starts.
-    std::int64_t add_list(Origin const& from, int dim, Indices const& local, std::int64_t base) {
+    std::int64_t add_list(Origin const& from, int dim, Indices const& local, std::int64_t base,
+                          std::int64_t last = std::numeric_limits<std::int64_t>::max()) {
         auto const start = static_cast<std::int64_t>(tape_.indices.size());
-        for (auto const index : local) tape_.indices.push_back(from.offset(dim, base + index));
+        for (auto const index : local) tape_.indices.push_back(from.offset(dim, std::min(base + index, last)));
         return start;
     }
     SlotId push(TapeStep step, Shape const& shape, std::int64_t batch) {
@@ -253,8 +289,8 @@ private:
             auto const part = part_of(body.schedule, body.schedule.inputs[i], dim, place.first, place.second);
             auto const [at, is_new] = lists.try_emplace({dim, part}, 0);
             if (is_new)
-                at->second =
-                    add_list(from, dim, region.dims[static_cast<std::size_t>(dim)], part * body.inputs[i].shape[dim]);
+                at->second = add_list(from, dim, region.dims[static_cast<std::size_t>(dim)],
+                                      part * body.inputs[i].shape[dim], last_index(body, i, dim));
             tape_.rows.push_back(at->second);
         }
     }
@@ -300,12 +336,13 @@ private:
                 if (!is_read[id]) step.ends_life_of.push_back(id);
                 is_read[id] = true;
             };
-            if (step.kind == TapeStep::Kind::gather) see(step.source);
+            if (step.kind == TapeStep::Kind::gather || step.kind == TapeStep::Kind::trim) see(step.source);
             for (auto const id : step.operands) see(id);
         }
     }
 
     Graph const& graph_;
+    Hits const* hits_ = nullptr; ///< of the kernel that is being written
     Tape tape_;
 };
 

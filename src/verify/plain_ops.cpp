@@ -7,6 +7,7 @@
 #include "espalier/verify/constants.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace espalier::verify {
 namespace {
@@ -71,11 +72,14 @@ PlainTensor PlainOps::evaluate(OpInfo const& row, Attributes const& attributes, 
     auto const has_q = !has_exponential && all_have_q(operands);
     FieldDomain domain{.model = model_, .attributes = attributes, .with_q = has_q || row.field.reduction.is_rescaled};
     std::vector<PlainTensor> made;
-    auto const fetch = [&](std::size_t source, std::int64_t step, std::span<std::int64_t const> at) {
+    auto const fetch = [&](std::size_t source, std::int64_t step,
+                           std::span<std::int64_t const> at) -> std::optional<Element> {
         auto const& from =
             source >= count ? made[source - count] : *operands[source * steps + static_cast<std::size_t>(step)];
         Index index{};
         std::ranges::copy(at, index.begin());
+        for (int d = 0; d < from.shape.rank(); ++d) // the last tile of a loop may be smaller than the first
+            if (at[static_cast<std::size_t>(d)] >= from.shape[d]) return std::nullopt;
         return from.values[flat(from.shape, index)];
     };
     program::NestEvaluator evaluator(domain, fetch);

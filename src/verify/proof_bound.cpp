@@ -36,7 +36,7 @@ public:
     }
     void run() {
         for (auto const root : std::exchange(term_.bound, {})) settle(root);
-        while (join_a_pair()) {}
+        while (join_a_pair() || drop_a_guard()) {}
     }
 
 private:
@@ -125,6 +125,44 @@ private:
         }
         std::erase_if(term_.bound, [&](int one) { return one == high || one == low; });
         term_.bound.push_back(root);
+    }
+
+    /// A sum over a whole variable of what is inside is one over a smaller variable; what is always inside is.
+    bool drop_a_guard() {
+        for (auto const& factor : term_.factors) {
+            if (factor.kind != Atom::Kind::inside) continue;
+            auto const form = factor.index[0];
+            auto const size = static_cast<std::int64_t>(factor.attributes[0]);
+            auto const is_always = largest_value(form) < size;
+            if (!is_always && !(is_whole_bound(form) && is_only_whole(form[0].root))) continue;
+            term_.factors.erase(term_.factors.begin() + (&factor - term_.factors.data()));
+            forms_.clear();
+            collect_forms(term_, forms_);
+            if (!is_always) shorten(form[0].root, size);
+            return true;
+        }
+        return false;
+    }
+    [[nodiscard]] bool is_whole_bound(Form const& form) const {
+        return form.size() == 1 && form[0].stride == 1 && is_whole(form[0]) &&
+               std::ranges::count(term_.bound, form[0].root) == 1;
+    }
+    [[nodiscard]] bool is_only_whole(int root) const {
+        return std::ranges::all_of(forms_, [&](Form const* form) {
+            return std::ranges::all_of(*form,
+                                       [&](Digit const& digit) { return digit.root != root || is_whole(digit); });
+        });
+    }
+    /// To its first values.
+    void shorten(int root, std::int64_t size) {
+        auto const shorter = work_.new_root(size);
+        for (auto* form : forms_) {
+            for (auto& digit : *form)
+                if (digit.root == root) digit = {shorter, 1, size, digit.stride};
+            normalise(*form);
+        }
+        std::erase(term_.bound, root);
+        keep_or_count(shorter);
     }
 
     Workspace& work_;

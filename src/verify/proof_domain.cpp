@@ -58,6 +58,10 @@ Key Domain::key_of(Sum value) {
     Atom atom{.kind = Atom::Kind::function, .id = -1, .index = {}, .attributes = {}, .arguments = {}};
     atom.arguments.push_back(std::move(value));
     Term all{.coefficient = {}, .bound = {}, .factors = {std::move(atom)}, .divisor = {}};
+    auto const is_free = [&](int root) { return roots.used.contains(root) && !roots.bound.contains(root); };
+    for (auto const& guard : work_.guards()) // what is past the end of a tile is not asked for
+        if (is_free(guard.root)) all.factors.push_back(inside(guard));
+    for (auto const& factor : all.factors) roots.collect(factor);
     for (auto const root : roots.used)
         if (root >= free_count_ && !roots.bound.contains(root)) all.bound.push_back(root);
     settle_bound_roots(work_, all);
@@ -151,6 +155,7 @@ Sign Domain::sign_of(Atom const& atom, Facts const& facts) {
     if (atom.kind == Atom::Kind::exp) return Sign::positive;
     if (atom.kind == Atom::Kind::sqrt)
         return sign_of(atom.arguments[0], facts) == Sign::positive ? Sign::positive : Sign::nonnegative;
+    if (atom.kind == Atom::Kind::inside) return Sign::nonnegative;
     if (atom.kind == Atom::Kind::option) return sign_of(atom.arguments[0], facts);
     auto out = Sign::any;
     if (atom.kind == Atom::Kind::extremum) out = sign_of_extremum(atom, facts);

@@ -33,26 +33,26 @@ Sum input_element(int input, Index const& index) {
 /// Calls visit(place, tensor, index) where an element is made by an op of the table, wherever tiles and bodies lead, or
 /// is that of an input of the kernel graph.
 template <class Visit>
-std::invoke_result_t<Visit, Place const&, TensorId, Index const&> at_maker(Place const& place, TensorId tensor,
-                                                                           Index const& index, Visit const& visit) {
+std::invoke_result_t<Visit, Place const&, TensorId, Index const&>
+at_maker(Workspace const& work, Place const& place, TensorId tensor, Index const& index, Visit const& visit) {
     auto const& info = info_of(place, tensor);
     if (info.maker == program::no_op) {
         if (!place.outer) return visit(place, tensor, index);
         auto const outside = place.op->inputs[static_cast<std::size_t>(tensor.value)];
-        if (place.typed.graph.level == program::Level::thread) return at_maker(*place.outer, outside, index, visit);
-        auto const& whole = info_of(*place.outer, outside).shape;
-        return at_maker(*place.outer, outside,
-                        index_in_operand(place, static_cast<std::size_t>(tensor.value), whole, index), visit);
+        if (place.typed.graph.level == program::Level::thread)
+            return at_maker(work, *place.outer, outside, index, visit);
+        return at_maker(work, *place.outer, outside,
+                        index_in_operand(work, place, static_cast<std::size_t>(tensor.value), index), visit);
     }
     auto const& op = place.typed.graph.ops[info.maker];
     if (op.code != program::OpCode::graph) return visit(place, tensor, index);
     auto const& body = place.typed.bodies[static_cast<std::size_t>(op.body)];
     auto const output = body.graph.outputs[static_cast<std::size_t>(info.output)];
     Place inside{.typed = body, .outer = &place, .op = &op};
-    if (body.graph.level == program::Level::thread) return at_maker(inside, output, index, visit);
-    auto at = index_in_tile(body.graph.schedule, body.tensors[output].shape, index);
+    if (body.graph.level == program::Level::thread) return at_maker(work, inside, output, index, visit);
+    auto at = index_in_tile(work, body.graph.schedule, body.tensors[output], index);
     inside.coordinates = std::move(at.coordinates);
-    return at_maker(inside, output, at.index, visit);
+    return at_maker(work, inside, output, at.index, visit);
 }
 
 /// Ops whose result is 0 only if one of its first `count` operands is, where it is defined.
@@ -73,7 +73,7 @@ TypedGraph::TypedGraph(program::Graph const& of) : graph(of), tensors(program::i
 
 Sum Elements::element(Place const& place, TensorId tensor, Index const& index) {
     work_.spend();
-    return at_maker(place, tensor, index,
+    return at_maker(work_, place, tensor, index,
                     [this](Place const& at, TensorId id, Index const& where) { return made(at, id, where); });
 }
 
@@ -110,7 +110,7 @@ void Elements::need(Condition::Kind kind, Sum const& value) {
 
 void Elements::need_nonzero(Place const& place, TensorId tensor, Index const& index, Sum const& value) {
     if (is_quiet_) return;
-    at_maker(place, tensor, index, [&](Place const& at, TensorId id, Index const& where) {
+    at_maker(work_, place, tensor, index, [&](Place const& at, TensorId id, Index const& where) {
         if (sign_of(at, id) == Sign::positive) return;
         auto const maker = info_of(at, id).maker;
         auto const* op = maker == program::no_op ? nullptr : &at.typed.graph.ops[maker];
@@ -124,6 +124,19 @@ void Elements::need_nonzero(Place const& place, TensorId tensor, Index const& in
             need_nonzero(at, op->inputs[i], inside, factor);
         }
     });
+}
+
+std::optional<Atom> Elements::guard(Place const& place, Op const& op, std::size_t i, int dim, Form const& at) {
+    auto const& tensor = info_of(place, op.inputs[i]);
+    auto const& tail = tensor.tails[static_cast<std::size_t>(dim)];
+    if (!tail.is_there() || tensor.shape[dim] == 1) return std::nullopt; // of size 1 all tiles are
+    if (at.size() != 1 || at[0].root == constant_root) throw Unprovable{"a part of a tile that may be the last"};
+    auto const root = at[0].root;
+    auto const start = index_of_part(place, tail, tensor.shape[dim]);
+    Workspace::Guard const guard{root, sum(start, 1, at),
+                                 whole_size(tensor.shape[dim], tail, place.typed.graph.schedule)};
+    work_.add_guard(guard);
+    return inside(guard);
 }
 
 Sum Elements::root_of(Sum sum) { return call(Atom::Kind::sqrt, normal_form(work_, std::move(sum))); }
@@ -188,7 +201,10 @@ Sum Elements::contraction(Place const& place, Op const& op, Index const& index) 
                 auto right = broadcast_index(index, shape_of_operand(place, op, t + terms));
                 right[right.size() - (is_transposed ? 2 : 1)] = index.back();
                 left.back() = right[right.size() - (is_transposed ? 1 : 2)] = inner;
-                return multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
+                auto product = multiply(work_, operand(place, op, t, left), operand(place, op, t + terms, right));
+                if (auto const there = guard(place, op, t, shape_of_operand(place, op, t).rank() - 1, inner))
+                    restrict_to(product, *there);
+                return product;
             }));
     }
     return out;
@@ -211,7 +227,9 @@ Elements::Reduced Elements::reduce(Place const& place, Op const& op, Index index
     return {sum_over(0, count,
                      [&](Form const& i) {
                          along = sum(column, kept, i);
-                         return sum_values();
+                         auto out = sum_values();
+                         if (auto const there = guard(place, op, 0, axis, i)) restrict_to(out, *there);
+                         return out;
                      }),
             count};
 }
@@ -240,9 +258,20 @@ Sum Elements::accumulation(Place const& place, Op const& op, Index const& index)
         return std::move(reduced.sum);
     });
     if (!rule.root_mean) return out;
-    scale(out, Fraction{1, count} * Fraction{1, steps});
+    scale(out, Fraction{1, count_of_all(place, op, count * steps)});
     add(out, to_sum(fraction_of(eps_of(op))));
     return root_of(std::move(out));
+}
+
+/// How many values an accumulator reduces over its axis and the loop; `full`: if all tiles are as large as the first.
+std::int64_t Elements::count_of_all(Place const& place, Op const& op, std::int64_t full) {
+    auto const& tensor = info_of(place, op.inputs[0]);
+    auto const axis = axis_of_operand(place, op);
+    auto const& tail = tensor.tails[static_cast<std::size_t>(axis)];
+    if (!tail.is_there()) return full;
+    auto const& schedule = place.typed.graph.schedule;
+    if (parts_of(tail, schedule) != schedule.loop) throw Unprovable{"a mean over parts of different sizes"};
+    return whole_size(tensor.shape[axis], tail, schedule);
 }
 
 /// x - the mean of x along `axis`.

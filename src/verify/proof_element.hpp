@@ -5,6 +5,7 @@
 #include "espalier/program/graph.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace espalier::verify::proof {
@@ -66,7 +67,7 @@ private:
     /// The sum of value(index) for all indices from `from` to `from` + `size`, in as many parts as it has formulas.
     template <class Value>
     [[nodiscard]] Sum sum_over(std::int64_t from, std::int64_t size, Value const& value);
-    [[nodiscard]] Sum option(Sum value, std::vector<int> bound);
+    [[nodiscard]] Sum option(Sum value, std::vector<int> bound, std::optional<Atom> const& inside = std::nullopt);
     [[nodiscard]] Sum quotient_of_norm(Place const& place, program::Op const& op, Index const& index);
     [[nodiscard]] Sum centred(Place const& place, program::Op const& op, Index const& index, int axis);
 
@@ -75,6 +76,11 @@ private:
         std::int64_t count = 1; ///< of values
     };
     [[nodiscard]] Reduced reduce(Place const& place, program::Op const& op, Index index);
+    [[nodiscard]] static std::int64_t count_of_all(Place const& place, program::Op const& op, std::int64_t full);
+    /// Where `at`, an index variable, runs along a dimension of an operand: which of its values are there, unless all
+    /// are.
+    [[nodiscard]] std::optional<Atom> guard(Place const& place, program::Op const& op, std::size_t i, int dim,
+                                            Form const& at);
     [[nodiscard]] Sum root_of(Sum sum);
     void need(Condition::Kind kind, Sum const& value);
     /// `value`: the element itself. Of a product, whose sum forgets the factors, each factor must not be 0.

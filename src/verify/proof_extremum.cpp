@@ -28,9 +28,10 @@ Sum Elements::further_pointwise(Place const& place, Op const& op, Index const& i
     return extremum(scalar == Scalar::larger ? program::Fold::largest : program::Fold::smallest, std::move(options));
 }
 
-Sum Elements::option(Sum value, std::vector<int> bound) {
+Sum Elements::option(Sum value, std::vector<int> bound, std::optional<Atom> const& inside) {
     auto out = call(Atom::Kind::option, normal_form(work_, std::move(value)));
     out.terms[0].bound = std::move(bound);
+    if (inside) restrict_to(out, *inside);
     return out;
 }
 
@@ -39,26 +40,29 @@ Sum Elements::extremum_of_reduction(Place const& place, Op const& op, Index inde
     auto const& rule = program::info(op.code).field;
     auto inside = place;
     std::vector<int> bound;
-    if (rule.reduction.over_axis) {
-        auto const axis = axis_of_operand(place, op);
-        bound.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
-        index[static_cast<std::size_t>(axis)] = work_.form(bound.back());
-    }
+    std::optional<Atom> there;
     if (rule.access == Access::accumulate) {
         bound.push_back(work_.new_root(place.typed.graph.schedule.loop));
         inside.step = work_.form(bound.back());
     }
+    if (rule.reduction.over_axis) {
+        auto const axis = axis_of_operand(place, op);
+        bound.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
+        index[static_cast<std::size_t>(axis)] = work_.form(bound.back());
+        there = guard(inside, op, 0, axis, work_.form(bound.back()));
+    }
     auto const is_single = std::ranges::all_of(bound, [&](int root) { return work_.size(root) == 1; });
     auto value = operand(inside, op, 0, index);
-    return is_single ? value : extremum(rule.reduction.fold, option(std::move(value), std::move(bound)));
+    return is_single ? value : extremum(rule.reduction.fold, option(std::move(value), std::move(bound), there));
 }
 
 /// The sum over steps of x exp(m - M), where M is the largest m of all steps.
 Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
     auto const steps = place.typed.graph.schedule.loop;
     std::vector<int> summed;
-    if (program::info(op.code).field.reduction.over_axis) {
-        auto const axis = axis_of_operand(place, op);
+    auto const is_over_axis = program::info(op.code).field.reduction.over_axis;
+    auto const axis = is_over_axis ? axis_of_operand(place, op) : 0;
+    if (is_over_axis) {
         summed.push_back(work_.new_root(shape_of_operand(place, op)[axis]));
         index[static_cast<std::size_t>(axis)] = work_.form(summed.back());
     }
@@ -71,6 +75,8 @@ Sum Elements::rescaled(Place const& place, Op const& op, Index index) {
     summed.push_back(work_.new_root(steps));
     auto const now = at_step(summed.back());
     auto out = operand(now, op, 0, index);
+    if (is_over_axis)
+        if (auto const there = guard(now, op, 0, axis, work_.form(summed.front()))) restrict_to(out, *there);
     if (steps > 1) {
         auto const any_step = work_.new_root(steps);
         auto largest = extremum(program::Fold::largest, option(operand(at_step(any_step), op, 1, weight), {any_step}));
@@ -139,7 +145,8 @@ Split split_at(Workspace const& work, Form const& index, std::int64_t border) {
         if (digit.root != constant_root && (!top || digit.stride > top->stride)) top = &digit;
     if (!top) throw Unprovable{"an index outside its tensor"};
     auto const rest = largest_value(index) - least - top->stride * (top->size() - 1);
-    auto const is_clean = (border - least) % top->stride == 0 && rest < top->stride && top->high == work.size(top->root);
+    auto const is_clean =
+        (border - least) % top->stride == 0 && rest < top->stride && top->high == work.size(top->root);
     if (!is_clean) throw Unprovable{"parts of a concatenation lie across tiles"};
     return {top->root, (border - least) / top->stride * top->low};
 }

@@ -9,7 +9,8 @@
 namespace espalier::verify::proof {
 
 /// A digit of an index variable (a root), times a stride: stride * (floor(root / low) mod (high / low)), where low
-/// divides high and high divides the size of the root. The whole variable is the digit from 1 to its size.
+/// divides high and high divides the size of the root, or is more than that: tiles of which the last is smaller count
+/// up to where it would end. The whole variable is the digit from 1 to its size.
 struct Digit {
     int root = 0;
     std::int64_t low = 1;
@@ -24,8 +25,8 @@ struct Digit {
 inline constexpr int constant_root = -1;
 [[nodiscard]] inline Digit constant_digit(std::int64_t value) { return {constant_root, 1, 2, value}; }
 
-/// An index into one dimension: a sum of digits, and of a number that is not 0; none is index 0. Normal: sorted, and neighbouring digits of a root
-/// that stand as they do in the root are one digit.
+/// An index into one dimension: a sum of digits, and of a number that is not 0; none is index 0. Normal: sorted, and
+/// neighbouring digits of a root that stand as they do in the root are one digit.
 using Form = std::vector<Digit>;
 using Index = std::vector<Form>; ///< one a dimension
 

@@ -56,6 +56,7 @@ private:
             has_any = true;
             for (auto next : inner->arguments[0].terms) {
                 next.bound.insert(next.bound.end(), option.bound.begin(), option.bound.end());
+                next.factors.insert(next.factors.end(), option.factors.begin() + 1, option.factors.end());
                 out.terms.push_back(std::move(next));
             }
         }

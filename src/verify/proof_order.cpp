@@ -46,8 +46,7 @@ private:
     Hash hash(Form const& form) const {
         Hash out = 0;
         for (auto const& digit : form) {
-            auto const colour =
-                digit.root == constant_root ? Hash{6} : colours_[static_cast<std::size_t>(digit.root)];
+            auto const colour = digit.root == constant_root ? Hash{6} : colours_[static_cast<std::size_t>(digit.root)];
             auto h = combine(colour, hash_number(digit.low));
             h = combine(h, hash_number(digit.high));
             out += combine(h, hash_number(digit.stride));

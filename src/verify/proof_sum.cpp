@@ -115,6 +115,14 @@ Fraction inverse(Fraction a) {
     return a.top > 0 ? Fraction{a.bottom, a.top} : Fraction{-a.bottom, product(a.top, -1)};
 }
 
+Atom inside(Workspace::Guard const& guard) {
+    Atom out;
+    out.kind = Atom::Kind::inside;
+    out.index = {guard.form};
+    out.attributes = {static_cast<double>(guard.size)};
+    return out;
+}
+
 Sum to_sum(Atom atom) {
     Term term;
     term.factors.push_back(std::move(atom));
@@ -144,6 +152,10 @@ void scale(Sum& sum, Fraction by) {
 
 void bind(Sum& sum, int root) {
     for (auto& term : sum.terms) term.bound.push_back(root);
+}
+
+void restrict_to(Sum& sum, Atom const& inside) {
+    for (auto& term : sum.terms) term.factors.push_back(inside);
 }
 
 Fraction content(Sum const& sum) {

@@ -45,6 +45,15 @@ public:
     [[nodiscard]] Form form(int root) const {
         return size(root) == 1 ? Form{} : Form{{.root = root, .low = 1, .high = size(root), .stride = 1}};
     }
+    /// Of a variable whose values count only where the form is below a size: those of a tile that may be the last,
+    /// which is smaller.
+    struct Guard {
+        int root = 0;
+        Form form;
+        std::int64_t size = 0;
+    };
+    void add_guard(Guard guard) { guards_.push_back(std::move(guard)); }
+    [[nodiscard]] std::vector<Guard> const& guards() const { return guards_; }
     /// Unprovable past the limit; Stopped, which decides nothing, if the run stops.
     void spend(std::int64_t steps = 1) {
         stop_.check();
@@ -54,19 +63,21 @@ public:
 private:
     base::StopToken stop_;
     std::vector<std::int64_t> sizes_;
+    std::vector<Guard> guards_;
     std::int64_t steps_ = max_steps;
 };
 
 struct Sum;
 
 /// An input element or a function of sums. The argument of an extremum is a sum of which each term is one option: what
-/// is compared, for all values of the bound roots of that term.
+/// is compared, for all values of the bound roots of that term for which its other factors, of kind inside, are 1.
+/// `inside` is 1 where its index is below a size, and 0 past it.
 struct Atom {
-    enum class Kind : std::uint8_t { input, exp, sqrt, function, extremum, option };
+    enum class Kind : std::uint8_t { input, exp, sqrt, function, extremum, option, inside };
     Kind kind = Kind::input;
     int id = 0;                     ///< input: its number; function: its op; extremum: max or min
-    Index index;                    ///< of an input
-    std::vector<double> attributes; ///< of a function
+    Index index;                    ///< of an input; inside: one form
+    std::vector<double> attributes; ///< of a function; inside: the size
     std::vector<Sum> arguments;
 };
 
@@ -85,6 +96,7 @@ struct Sum {
     std::vector<Term> terms;
 };
 
+[[nodiscard]] Atom inside(Workspace::Guard const& guard);
 [[nodiscard]] Sum to_sum(Atom atom);
 [[nodiscard]] Sum to_sum(Fraction number);
 [[nodiscard]] Sum call(Atom::Kind kind, Sum argument);
@@ -92,6 +104,8 @@ void add(Sum& to, Sum from);
 void scale(Sum& sum, Fraction by);
 /// The sum over all values of a root.
 void bind(Sum& sum, int root);
+/// Every term only where the factor is not 0.
+void restrict_to(Sum& sum, Atom const& inside);
 /// The largest number that all coefficients are whole multiples of; of a sum that is not 0.
 [[nodiscard]] Fraction content(Sum const& sum);
 /// Expanded; exp(a) exp(b) = exp(a + b), sqrt(a) sqrt(b) = sqrt(a b).

@@ -1,5 +1,6 @@
 #include "proof_tiles.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace espalier::verify::proof {
@@ -15,24 +16,44 @@ Form take_quotient(Form& index, std::int64_t divisor) {
 
 } // namespace
 
-Index index_in_operand(Place const& block, std::size_t input, program::Shape const& whole, Index index) {
+Form index_of_part(Place const& block, program::Tail const& cut, std::int64_t tile) {
     auto const& schedule = block.typed.graph.schedule;
-    auto const& partition = schedule.inputs[input];
-    auto rest = whole;
-    auto const move_to_part = [&](int dim, std::int64_t parts, Form const& part) {
-        if (dim < 0) return;
-        rest[dim] /= parts;
-        auto& form = index[static_cast<std::size_t>(dim)];
-        form = sum(std::move(form), rest[dim], part);
+    auto size = tile;
+    Form out;
+    auto const add = [&](bool is_cut, std::int64_t parts, Form const& part) {
+        if (!is_cut) return;
+        out = sum(std::move(out), size, part);
+        size *= parts;
     };
-    for (std::size_t a = 0; a < 3; ++a) move_to_part(partition.grid[a], schedule.grid[a], block.coordinates[a]);
-    move_to_part(partition.loop, schedule.loop, block.step);
+    add(cut.loop, schedule.loop, block.step);
+    for (std::size_t a = 3; a-- > 0;) add(cut.grid[a], schedule.grid[a], block.coordinates[a]);
+    return out;
+}
+
+Index index_in_operand(Workspace const& work, Place const& block, std::size_t input, Index index) {
+    auto const& partition = block.typed.graph.schedule.inputs[input];
+    auto const& tile = block.typed.graph.inputs[input].shape;
+    for (int dim = 0; dim < tile.rank(); ++dim) {
+        program::Tail cut{.loop = partition.loop == dim};
+        for (std::size_t a = 0; a < 3; ++a) cut.grid[a] = partition.grid[a] == dim;
+        auto& form = index[static_cast<std::size_t>(dim)];
+        form = sum(std::move(form), 1, index_of_part(block, cut, tile[dim]));
+        for (auto& digit : form) // all of its values are below `high`
+            if (digit.root != constant_root && digit.low == 1) digit.high = std::min(digit.high, work.size(digit.root));
+        normalise(form);
+    }
     return index;
 }
 
-TileIndex index_in_tile(program::Schedule const& schedule, program::Shape const& tile, Index index) {
+TileIndex index_in_tile(Workspace const& work, program::Schedule const& schedule, program::TensorInfo const& tile,
+                        Index index) {
     TileIndex out;
-    auto part = program::joined_shape(tile, schedule);
+    auto part = program::joined_shape(tile.shape, schedule);
+    for (int dim = 0; dim < tile.shape.rank(); ++dim) // a variable that ends in the last tile, as if it were full
+        if (auto& form = index[static_cast<std::size_t>(dim)];
+            tile.tails[static_cast<std::size_t>(dim)].is_there() && form.size() == 1 && form[0].root != constant_root &&
+            form[0].low == 1 && form[0].stride == 1 && form[0].high == work.size(form[0].root))
+            form[0].high = std::max(form[0].high, part[dim]);
     for (std::size_t a = 0; a < 3; ++a) {
         auto const dim = schedule.output[a];
         if (dim < 0 || schedule.grid[a] == 1) continue;

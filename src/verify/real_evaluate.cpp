@@ -52,6 +52,13 @@ Shape const& shape_of_operand(Site const& site, Op const& op, std::size_t i = 0)
     return shape_of(site, op.inputs[i]);
 }
 
+/// How much of a dimension of an operand is there, in this block at this step.
+std::int64_t size_of_operand(Site const& site, Op const& op, std::size_t i, int dim) {
+    auto const& tensor = site.known.tensors[op.inputs[i]];
+    return size_at(tensor.shape[dim], tensor.tails[static_cast<std::size_t>(dim)], site.known.graph.schedule,
+                   {site.block, site.step});
+}
+
 std::vector<std::int64_t> count_up(std::int64_t count) {
     std::vector<std::int64_t> out(static_cast<std::size_t>(count));
     std::iota(out.begin(), out.end(), 0);
@@ -171,7 +178,7 @@ private:
         for (std::size_t t = 0; t < terms; ++t) {
             auto left = trailing(box, shape_of_operand(site, op, t).rank());
             auto right = trailing(box, shape_of_operand(site, op, t + terms).rank());
-            auto const all = count_up(shape_of_operand(site, op, t).back());
+            auto const all = count_up(size_of_operand(site, op, t, shape_of_operand(site, op, t).rank() - 1));
             if (rule.is_transposed) right[right.size() - 2] = box.back();
             left.back() = right[right.size() - (rule.is_transposed ? 1 : 2)] = all;
             Values of_left, of_right;
@@ -304,7 +311,7 @@ private:
         auto const& shape = shape_of_operand(site, op);
         auto const axis = static_cast<std::size_t>(program::axis_of(op.attributes, shape).value());
         auto const kept = rule.to_size ? op.attributes.whole(AttributeName::size, 1) : 1;
-        out.count = shape[static_cast<int>(axis)] / kept;
+        out.count = size_of_operand(site, op, 0, static_cast<int>(axis)) / kept;
         auto const columns = std::exchange(box[axis], {});
         for (auto const column : columns)
             for (std::int64_t i = 0; i < out.count; ++i) box[axis].push_back(i * kept + column);
@@ -337,14 +344,16 @@ private:
         auto all = box;
         auto const is_summed = program::info(op.code).field.reduction.over_axis;
         auto const axis = is_summed ? static_cast<std::size_t>(*program::axis_of(op.attributes, shape)) : 0;
-        if (is_summed) all[axis] = count_up(shape[static_cast<int>(axis)]); // of which the box has only 0
+        if (is_summed) // of which the box has only 0
+            all[axis] = count_up(size_of_operand(site, op, 0, static_cast<int>(axis)));
         auto weights = trailing(all, shape_of_operand(site, op, 1).rank());
         for (std::size_t d = 0; d < weights.size(); ++d)
             if (shape_of_operand(site, op, 1)[static_cast<int>(d)] == 1) weights[d] = {0};
         auto const most = largest(site, op, weights);
-        auto const of_weight = broadcast_places(all, weights), of_result = broadcast_places(all, box);
         Values out(size_of(box));
         for (site.step = 0; site.step < site.known.graph.schedule.loop; ++site.step) {
+            if (is_summed) all[axis] = count_up(size_of_operand(site, op, 0, static_cast<int>(axis)));
+            auto const of_weight = broadcast_places(all, weights), of_result = broadcast_places(all, box);
             auto const x = value(site, op.inputs[0], all), m = value(site, op.inputs[1], weights);
             for (std::size_t n = 0; n < x.size(); ++n) {
                 auto const factor = exponential(m[of_weight[n]] - most[of_weight[n]]);
@@ -371,7 +380,7 @@ private:
             if (site.step == 0) out.values = now.values;
             for (std::size_t n = 0; n < now.values.size() && site.step > 0; ++n)
                 out.values[n] = folded(program::info(op.code).field.reduction.fold, out.values[n], now.values[n]);
-            out.count = now.count * (site.step + 1);
+            out.count = now.count + (site.step == 0 ? 0 : out.count);
         }
         site.step = 0;
         return finish(op, std::move(out));

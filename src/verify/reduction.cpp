@@ -18,10 +18,13 @@ enum class Summand : std::uint8_t { value, square };
 /// out[block, outer, inner] = sum over step and i of in[block, step, outer, i, inner].
 struct Sum {
     std::int64_t blocks = 1, steps = 1, outer = 1, repeats = 1, inner = 1;
+    std::int64_t there = 0; ///< how many of the values that go into one are there; 0: all
 
     [[nodiscard]] std::int64_t result_size() const { return blocks * outer * inner; }
     /// How many values go into one.
-    [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(steps * repeats); }
+    [[nodiscard]] std::uint64_t count() const {
+        return static_cast<std::uint64_t>(there > 0 ? there : steps * repeats);
+    }
 };
 
 /// Values before and after the axis and along it.
@@ -45,6 +48,7 @@ Sum sum_of(OpCall const& call) {
     }
     sum.steps = is_accumulator(call.row) ? call.loop : 1;
     sum.blocks = in.batch / sum.steps;
+    sum.there = call.count;
     return sum;
 }
 

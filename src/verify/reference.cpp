@@ -15,13 +15,9 @@ using program::TensorId;
 using Tensors = std::vector<PlainTensor>;
 using GraphTensors = base::IndexedVector<TensorId, PlainTensor>;
 
-/// One block at one step of its loop.
-struct Place {
-    std::array<std::int64_t, 3> block{};
-    std::int64_t step = 0;
-};
+using Place = program::BlockStep;
 
-/// First index along each dimension of an operand's tile.
+/// First index along each dimension of an operand's tile; `tile` is one that is not the last.
 Index tile_start(Shape const& tile, Partition const& partition, Schedule const& schedule, Place const& place) {
     Index start{};
     for (int dim = 0; dim < tile.rank(); ++dim) {
@@ -96,15 +92,15 @@ private:
         for_each_block(body.schedule, [&](Place const& place) {
             auto const tiles = run_block(body, infos, operands, place);
             for (std::size_t i = 0; i < tiles.size(); ++i) {
+                auto const& tile = infos[body.outputs[i]];
                 if (whole.size() == i)
-                    whole.push_back(zeros(joined_shape(tiles[i].shape, body.schedule), tiles[i].has_q));
-                store(tiles[i], body.schedule, place, whole[i]);
+                    whole.push_back(zeros(joined_shape(tile.shape, body.schedule, tile.tails), tiles[i].has_q));
+                store(tiles[i], tile_start(tile.shape, {body.schedule.output}, body.schedule, place), whole[i]);
             }
         });
         return whole;
     }
-    static void store(PlainTensor const& tile, Schedule const& schedule, Place const& place, PlainTensor& whole) {
-        auto const start = tile_start(tile.shape, {schedule.output}, schedule, place);
+    static void store(PlainTensor const& tile, Index const& start, PlainTensor& whole) {
         for_each_of_tile(tile.shape, start, [&](Index const& in_tile, Index const& in_whole) {
             whole.values[flat(whole.shape, in_whole)] = tile.values[flat(tile.shape, in_tile)];
         });
@@ -123,9 +119,10 @@ private:
             infos.size()); // what an accumulator gets, by the tensor that it makes
         for (place.step = 0; place.step < body.schedule.loop; ++place.step) {
             for (std::size_t i = 0; i < operands.size(); ++i) {
-                auto const& tile = body.inputs[i].shape;
-                tensors[TensorId{static_cast<int>(i)}] =
-                    load(operands[i], tile, tile_start(tile, body.schedule.inputs[i], body.schedule, place));
+                TensorId const id{static_cast<int>(i)};
+                auto const& tile = infos[id].shape;
+                tensors[id] = load(operands[i], shape_at(tile, infos[id].tails, body.schedule, place),
+                                   tile_start(tile, body.schedule.inputs[i], body.schedule, place));
             }
             for_each_op(body, [&](Op const& op, TensorId first) {
                 if (is_accumulator(info(op.code)))

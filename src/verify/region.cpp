@@ -3,6 +3,7 @@
 #include "espalier/base/error.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace espalier::verify {
@@ -352,11 +353,13 @@ private:
         if (!region.is_needed) return region;
         auto const& tile = body.inputs[input].shape;
         for (int dim = 0; dim < tile.rank(); ++dim) {
+            auto const last = last_index(body, input, dim);
             auto& indices = region.dims[static_cast<std::size_t>(dim)];
             auto const local = std::move(indices);
             indices.clear();
             for (auto const part : parts_hit(body.schedule, body.schedule.inputs[input], dim, plan.hits))
-                for (auto const index : local) indices.push_back(part * tile[dim] + index);
+                for (auto const index : local) indices.push_back(std::min(part * tile[dim] + index, last));
+            make_set(indices);
         }
         return region;
     }
@@ -425,6 +428,12 @@ std::int64_t part_of(Schedule const& schedule, Partition const& cut, int dim, st
     for (std::size_t a = 0; a < 3; ++a)
         if (cut.grid[a] == dim) part = part * schedule.grid[a] + block[a];
     return cut.loop == dim ? part * schedule.loop + step : part;
+}
+
+std::int64_t last_index(Graph const& body, std::size_t input, int dim) {
+    auto const tail = tails_of(body.schedule.inputs[input])[static_cast<std::size_t>(dim)];
+    if (!tail.is_there()) return std::numeric_limits<std::int64_t>::max();
+    return whole_size(body.inputs[input].shape[dim], tail, body.schedule) - 1;
 }
 
 std::array<std::int64_t, 3> block_of(Schedule const& schedule, int dim, std::int64_t part) {

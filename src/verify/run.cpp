@@ -1,5 +1,7 @@
 #include "espalier/verify/evaluate.hpp"
 
+#include <algorithm>
+
 namespace espalier::verify {
 namespace {
 
@@ -49,6 +51,21 @@ void gather(Tape const& tape, TapeStep const& step, std::vector<std::uint32_t> c
     });
 }
 
+void trim(Tape const& tape, TapeStep const& step, Tiles& tiles) {
+    std::int64_t outer = 1, inner = 1;
+    for (int d = 0; d < tiles.shape.rank(); ++d)
+        if (d != step.dimension) (d < step.dimension ? outer : inner) *= tiles.shape[d];
+    auto const along = tiles.shape[step.dimension];
+    for (std::int64_t b = 0; b < tiles.batch; ++b) {
+        auto const there = std::min(tape.rows[static_cast<std::size_t>(step.row + b)], along);
+        for (std::int64_t o = 0; o < outer && there < along; ++o) {
+            auto const first = ((b * outer + o) * along + there) * inner, count = (along - there) * inner;
+            std::fill_n(tiles.p.begin() + first, count, 0u);
+            if (tiles.has_q) std::fill_n(tiles.q.begin() + first, count, 0u);
+        }
+    }
+}
+
 Tiles empty_tiles(Slot const& slot) {
     Tiles out{slot.shape, slot.batch, slot.has_q, {}, {}};
     out.p.resize(static_cast<std::size_t>(slot.size()));
@@ -68,8 +85,18 @@ OpStatus run_step(Tape const& tape, TapeStep const& step, field::Model const& mo
     if (step.kind == TapeStep::Kind::op) {
         std::array<Tiles const*, program::max_inputs> operands{};
         for (std::size_t i = 0; i < step.operands.size(); ++i) operands[i] = &values[step.operands[i]];
-        return evaluate_op(
-            {info(step.code), step.attributes, model, std::span(operands).first(step.operands.size()), step.loop}, out);
+        return evaluate_op({.row = info(step.code),
+                            .attributes = step.attributes,
+                            .model = model,
+                            .operands = std::span(operands).first(step.operands.size()),
+                            .loop = step.loop,
+                            .count = step.count},
+                           out);
+    }
+    if (step.kind == TapeStep::Kind::trim) {
+        out = values[step.source];
+        trim(tape, step, out);
+        return OpStatus::done;
     }
     out = empty_tiles(tape.slots[step.out]);
     if (step.kind == TapeStep::Kind::generate) {

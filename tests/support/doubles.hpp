@@ -54,16 +54,15 @@ private:
         for (auto const i : infos_.ids()) {
             if (infos_[i].maker == program::no_op) continue;
             auto const& op = graph_.ops[infos_[i].maker];
-            auto const& shape = infos_[i].shape;
             if ((infos_[i].side == program::LoopSide::after_loop) != after_loop) continue;
             if (op.code == Code::graph)
                 tensors_[i] = run_body(graph_.bodies[static_cast<std::size_t>(op.body)], operands(op), infos_[i]);
             else if (info(op.code).inputs == 2 && is_accumulator(info(op.code)))
-                tensors_[i] = rescaled(steps_.at(i), shape);
+                tensors_[i] = rescaled(steps_.at(i), made_of(op, {&steps_.at(i)[0].first}, infos_[i].shape));
             else if (is_accumulator(info(op.code)))
-                tensors_[i] = finish(op, sums_.at(i), shape, graph_.schedule.loop);
+                tensors_[i] = finish(op, sums_.at(i), made_of(op, {&sums_.at(i)}, infos_[i].shape), counts_.at(i));
             else
-                tensors_[i] = run_op(op, operands(op), shape);
+                tensors_[i] = run_op(op, operands(op), made_of(op, operands(op), infos_[i].shape));
         }
     }
     /// One of its outputs; the others are computed in vain.
@@ -78,9 +77,11 @@ private:
         auto const& [x, y, z] = body.schedule.grid;
         for_each_index({x, y, z}, [&](Index const& grid) {
             Block const block{body.schedule, grid};
-            auto const tile = Interpreter(body).run_block(block, in)[output];
+            Interpreter inside(body);
+            auto const tile = inside.run_block(block, in)[output];
             Partition const map{body.schedule.output};
-            for_each_index(tile.shape, [&](Index const& at) { out[block.outside(at, tile.shape, map)] = tile[at]; });
+            auto const& full = inside.infos_[body.outputs[output]].shape;
+            for_each_index(tile.shape, [&](Index const& at) { out[block.outside(at, full, map)] = tile[at]; });
         });
         return out;
     }
@@ -95,23 +96,31 @@ private:
                 auto const& value = *operands(op)[0];
                 if (op.inputs.size() == 2)
                     steps_[i].emplace_back(value, *operands(op)[1]);
-                else
+                else {
                     add_up(op, value, sums_.try_emplace(i, start(op, value.shape)).first->second);
+                    counts_[i] += program::element_count(value.shape);
+                }
             }
         }
         run_ops(true);
         return outputs();
     }
     void load(std::size_t i, Block const& block, Tensor const& whole) {
-        auto& tile = tensors_[program::TensorId{static_cast<int>(i)}] = Tensor(graph_.inputs[i].shape);
+        auto const& full = graph_.inputs[i].shape;
         auto const& map = graph_.schedule.inputs[i];
-        for_each_index(tile.shape, [&](Index const& at) { tile[at] = whole[block.outside(at, tile.shape, map)]; });
+        auto const first = block.outside(Index(static_cast<std::size_t>(full.rank())), full, map);
+        auto there = full; // the last tile has what is left
+        for (int d = 0; d < full.rank(); ++d)
+            there[d] = std::min(full[d], whole.shape[d] - first[static_cast<std::size_t>(d)]);
+        auto& tile = tensors_[program::TensorId{static_cast<int>(i)}] = Tensor(there);
+        for_each_index(there, [&](Index const& at) { tile[at] = whole[block.outside(at, full, map)]; });
     }
 
     Graph const& graph_;
     program::TensorInfos infos_;
     base::IndexedVector<program::TensorId, Tensor> tensors_;
     std::map<program::TensorId, Tensor> sums_;                                  ///< by the tensor of the accumulator
+    std::map<program::TensorId, std::int64_t> counts_;                          ///< of what was added to them
     std::map<program::TensorId, std::vector<std::pair<Tensor, Tensor>>> steps_; ///< of those of two operands
 };
 

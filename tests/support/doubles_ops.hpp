@@ -56,12 +56,13 @@ inline Tensor start(Op const& op, Shape const& shape) {
 /// Adds what a reduction sums, before its axis is summed.
 inline void add_up(Op const& op, Tensor const& in, Tensor& sum) {
     auto const value = [&](double x) { return info(op.code).field.reduction.of_squares ? x * x : x; };
-    for (std::size_t i = 0; i < in.values.size(); ++i) sum.values[i] = reduced(op, sum.values[i], value(in.values[i]));
+    for_each_index(in.shape, [&](Index const& at) { sum[at] = reduced(op, sum[at], value(in[at])); });
 }
-inline Tensor finish(Op const& op, Tensor const& sum, Shape const& shape, std::int64_t steps) {
+/// `values`: how many were added up.
+inline Tensor finish(Op const& op, Tensor const& sum, Shape const& shape, std::int64_t values) {
     auto out = start(op, shape);
     for_each_index(sum.shape, [&](Index const& at) { out[at] = reduced(op, out[at], sum[at]); });
-    auto const count = static_cast<double>(steps * program::element_count(sum.shape) / program::element_count(shape));
+    auto const count = static_cast<double>(values / program::element_count(shape));
     auto const eps = op.attributes.get(AttributeName::eps, 0);
     if (info(op.code).field.reduction.root_mean)
         for (auto& value : out.values) value = std::sqrt(value / count + eps);
@@ -102,6 +103,38 @@ inline double clamp(Op const& op, double x) {
     if (x > op.attributes.get(AttributeName::high, HUGE_VAL)) return op.attributes.get(AttributeName::high, 0);
     return x;
 }
+/// Of what an op makes of these operands, where inference says `full` of tiles that are not the last.
+inline Shape made_of(Op const& op, Operands const& in, Shape const& full) {
+    auto const& rule = info(op.code).field;
+    auto out = full;
+    auto const& first = in[0]->shape;
+    if (rule.access == Access::contraction) {
+        auto const& right = in[static_cast<std::size_t>(rule.terms)]->shape;
+        out[full.rank() - 2] = first[first.rank() - 2];
+        out[full.rank() - 1] = right[right.rank() - (rule.is_transposed ? 2 : 1)];
+    } else if (rule.access == Access::pointwise) {
+        for (auto const* tensor : in)
+            for (int d = 0; d < tensor->shape.rank(); ++d)
+                if (auto const size = tensor->shape[d]; size > 1 || full[full.rank() - tensor->shape.rank() + d] == 1)
+                    out[full.rank() - tensor->shape.rank() + d] = size;
+        for (int d = 0; d < full.rank(); ++d) { // a last tile of 1
+            auto const is_one = [&](Tensor const* tensor) {
+                auto const own = d - (full.rank() - tensor->shape.rank());
+                return own < 0 || tensor->shape[own] == 1;
+            };
+            if (std::ranges::all_of(in, is_one)) out[d] = 1;
+        }
+    } else if (rule.access == Access::rearrange) {
+        auto const order = program::permutation_of(op.attributes, full.rank()).value();
+        for (int d = 0; d < full.rank(); ++d) out[d] = first[order[static_cast<std::size_t>(d)]];
+    } else {
+        out = first;
+        auto const is_reduced =
+            (rule.access == Access::reduction || rule.access == Access::accumulate) && rule.reduction.over_axis;
+        if (is_reduced) out[*axis_of(op.attributes, first)] = full[*axis_of(op.attributes, first)];
+    }
+    return out;
+}
 inline Tensor run_op(Op const& op, Operands const& in, Shape const& shape) {
     auto const access = info(op.code).field.access;
     if (op.code == Code::matmul_nt) return contract_transposed(*in[0], *in[1], shape);
@@ -120,7 +153,7 @@ inline Tensor run_op(Op const& op, Operands const& in, Shape const& shape) {
     if (access == Access::reduction) {
         auto sum = start(op, in[0]->shape);
         add_up(op, *in[0], sum);
-        return finish(op, sum, shape, 1);
+        return finish(op, sum, shape, program::element_count(in[0]->shape));
     }
     Tensor out(shape);
     if (op.code == Code::clamp) {

@@ -39,6 +39,7 @@ public:
                                     : kind == Kind::pointwise ? is_pointwise(row)
                                                               : is_accumulator(row);
             auto const weight = row.field.access == program::Access::contraction ? 6 : 1;
+            if (!only.empty() && std::ranges::count(only, row.code) == 0) continue;
             if (row.code == OpCode::graph || !row.at[static_cast<std::size_t>(level)] || !is_fitting) continue;
             fitting.insert(fitting.end(), static_cast<std::size_t>(weight), row.code);
         }
@@ -100,6 +101,8 @@ public:
             return;
         }
     }
+
+    std::vector<OpCode> only; ///< if not empty, no other op is drawn
 
 private:
     static constexpr std::int64_t largest_tensor = 400;

@@ -11,12 +11,16 @@ namespace espalier::programs {
 class RandomPrograms : private RandomOps {
 public:
     using RandomOps::below;
-    using RandomOps::RandomOps;
+    using RandomOps::only;
+    /// Uneven: of odd sizes, which grids and loops cut into tiles of which the last is smaller.
+    enum class Cuts { even, uneven };
+
+    explicit RandomPrograms(base::Seed seed, Cuts cuts = Cuts::even) : RandomOps(seed), cuts_(cuts) {}
 
     Graph next() {
         for (;;) {
-            auto graph = attempt();
             try {
+                auto graph = attempt();
                 static_cast<void>(infer(graph));
                 return graph;
             } catch (base::InputError const&) { // two random choices that do not fit: another one
@@ -28,7 +32,9 @@ private:
     Graph attempt() {
         GraphBuilder kernel;
         auto const rank = 2 + static_cast<int>(below(2));
-        auto const sizes = pick<std::vector<std::int64_t>>({{4, 6}, {2, 4, 6}, {6, 9}, {1, 4, 12}});
+        auto const sizes = cuts_ == Cuts::even
+                               ? pick<std::vector<std::int64_t>>({{4, 6}, {2, 4, 6}, {6, 9}, {1, 4, 12}})
+                               : pick<std::vector<std::int64_t>>({{5, 7}, {3, 5}, {7, 8, 1}, {11, 5}});
         for (auto n = 1 + below(3); n > 0; --n) kernel.input(random_shape(rank, sizes));
         for (auto n = 1 + below(5); n > 0; --n)
             if (chance(50))
@@ -89,13 +95,15 @@ private:
         program::Partition out;
         auto const cut = [&](std::int64_t parts) {
             auto const dim = static_cast<int>(below(shape.rank() + 1)) - 1;
-            if (dim < 0 || shape[dim] % parts != 0) return -1;
-            shape[dim] /= parts;
+            if (dim < 0) return -1;
+            if (shape[dim] % parts != 0 && cuts_ == Cuts::even) return -1;
+            if (shape[dim] % parts == 0) shape[dim] /= parts;
             return dim;
         };
+        auto const whole = shape;
         for (std::size_t a = 0; a < 3; ++a) out.grid[a] = cut(schedule.grid[a]);
         out.loop = cut(schedule.loop);
-        return out;
+        return cuts_ == Cuts::even ? out : with_tails(out, whole, schedule);
     }
     void fill_block(GraphBuilder& block) {
         for (auto n = 1 + below(4); n > 0; --n) add_somewhere(block);
@@ -151,6 +159,8 @@ private:
             if (block.schedule.grid[a] > 1 || chance(20)) block.schedule.output[a] = static_cast<int>(below(rank));
         return block;
     }
+
+    Cuts cuts_;
 };
 
 } // namespace espalier::programs

@@ -3,6 +3,7 @@
 #include "espalier/program/dtype.hpp"
 #include "espalier/program/ids.hpp"
 #include "espalier/program/op.hpp"
+#include "espalier/program/tail.hpp"
 
 #include <array>
 #include <cstdint>
@@ -17,6 +18,8 @@ namespace espalier::program {
 struct Partition {
     std::array<int, 3> grid{-1, -1, -1}; ///< imap: the dimension that grid axis x, y, z splits
     int loop = -1;                       ///< fmap: the dimension that the for-loop splits
+    /// By dimension: the size of the last tile where the parts do not divide it, else 0.
+    std::array<std::int64_t, max_rank> last{};
 
     auto operator<=>(Partition const&) const = default;
 };
@@ -79,6 +82,7 @@ struct TensorInfo {
     LoopSide side = LoopSide::in_loop; ///< block level
     OpId maker = no_op;                ///< none: an input
     int output = 0;                    ///< which output of it
+    Tails tails{};                     ///< block level: dimensions whose last tile is smaller
 
     bool operator==(TensorInfo const&) const = default;
 };
@@ -99,10 +103,14 @@ struct LoopWork {
 [[nodiscard]] LoopWork work_in_loop(Graph const& block, TensorInfos const& tensors);
 /// How many tensors an op of the graph makes.
 [[nodiscard]] int output_count(Graph const& graph, Op const& op);
-/// Tile of an operand: its shape divided by grid and loop. Throws InputError if something does not divide.
+/// Tile of an operand: its shape divided by grid and loop, rounded up where the partition says how large the last tile
+/// is. Throws InputError if something does not divide, or if the last tile is of another size.
 [[nodiscard]] Shape tile_shape(Shape const& whole, Partition const& partition, Schedule const& schedule);
-/// Shape in device memory of a block's output tile. Throws InputError if a grid axis is not mapped.
-[[nodiscard]] Shape joined_shape(Shape const& tile, Schedule const& schedule);
+/// Shape in device memory of a block's output tile. Throws InputError if a grid axis is not mapped, or if a last tile
+/// is smaller along other axes than those that join it.
+[[nodiscard]] Shape joined_shape(Shape const& tile, Schedule const& schedule, Tails const& tails = {});
+/// Whether a last tile of some kernel is smaller than the others.
+[[nodiscard]] bool has_tails(Graph const& graph);
 
 /// Content hash: the same for programs that differ only in the order of independent ops, the names of inputs or the
 /// order of the operands of a commutative op.

@@ -18,7 +18,8 @@ concept ScalarDomain = requires(D domain, typename D::Value value, OpCode op, st
 
 /// Evaluates nests as they are written, value by value. Slow and plain.
 ///
-/// `fetch(source, step, index)` gives a value of an operand or of what an earlier nest made.
+/// `fetch(source, step, index)` gives a value of an operand or of what an earlier nest made, or nothing, which is left
+/// out of what is reduced.
 template <ScalarDomain Domain, class Fetch>
 class NestEvaluator {
 public:
@@ -46,12 +47,14 @@ private:
     }
     Value result(Nest const& nest, std::vector<std::int64_t>& loops) {
         std::optional<Value> reduced;
+        std::int64_t count = 0;
         for (std::int64_t n = 0; n < nest.count(); ++n) {
             set_loops(nest, static_cast<std::size_t>(nest.kept.rank()), nest.loops(), n, loops);
             auto const value = body(nest, loops);
             if (value) reduced = reduced ? reduce(nest.reducer, *reduced, *value) : *value;
+            count += value ? 1 : 0;
         }
-        return epilogue(nest, reduced.value_or(domain_.zero()));
+        return epilogue(nest, reduced.value_or(domain_.zero()), count);
     }
     Value reduce(Reducer reducer, Value const& a, Value const& b) {
         if (reducer == Reducer::sum) return domain_.apply(OpCode::add, a, b);
@@ -81,7 +84,8 @@ private:
         }
         return fetch_(from.source, from.step.at(loops), index);
     }
-    Value epilogue(Nest const& nest, Value const& reduced) {
+    /// `count`: of the values that were reduced.
+    Value epilogue(Nest const& nest, Value const& reduced, std::int64_t count) {
         std::vector<Value> values;
         for (auto const& node : nest.epilogue) {
             if (node.kind == ScalarNode::Kind::apply)
@@ -89,7 +93,7 @@ private:
             else if (node.kind == ScalarNode::Kind::number)
                 values.push_back(domain_.number(node.number));
             else
-                values.push_back(node.kind == ScalarNode::Kind::reduced ? reduced : domain_.whole(nest.count()));
+                values.push_back(node.kind == ScalarNode::Kind::reduced ? reduced : domain_.whole(count));
         }
         return values.empty() ? reduced : values.back();
     }

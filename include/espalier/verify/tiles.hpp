@@ -33,7 +33,8 @@ struct OpCall {
     field::Model const& model;
     std::span<Tiles const* const> operands; ///< of one batch size, a multiple of `loop`, and shapes that fit the row
     std::int64_t loop = 1;
-    int output = 0; ///< which output of the op is asked for
+    int output = 0;         ///< which output of the op is asked for
+    std::int64_t count = 0; ///< of the values in a mean; 0: all of them
 
     [[nodiscard]] Tiles const& operand(std::size_t i) const { return *operands[i]; }
 };

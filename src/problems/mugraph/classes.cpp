@@ -222,6 +222,24 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     return out;
 }
 
+/// Into how many parts a size is cut that no divisor cuts into useful tiles: those with about so many elements. The
+/// last part is smaller than the others.
+std::vector<std::int64_t> uneven_parts(std::int64_t size) {
+    constexpr std::array<std::int64_t, 4> wanted{128, 64, 32, 16};
+    constexpr std::int64_t smallest_size = 64;
+    auto const is_useful = [&](std::int64_t parts) {
+        auto const tile = size / parts;
+        return parts > 1 && tile >= wanted.back() && tile <= 2 * wanted.front();
+    };
+    std::vector<std::int64_t> out;
+    if (size < smallest_size || std::ranges::any_of(divisors(size), is_useful)) return out;
+    for (auto const tile : wanted) {
+        auto const parts = (size + tile - 1) / tile, rounded = (size + parts - 1) / parts;
+        if (size % parts != 0 && (parts - 1) * rounded < size) out.push_back(parts);
+    }
+    return out;
+}
+
 /// Fills in numbers for one class.
 class SizeFinder {
 public:
@@ -244,7 +262,7 @@ private:
         auto const kind = begin_.axes[axis];
         if (!kind.is_there()) return {1};
         if (kind.is_dim()) return {known_[static_cast<std::size_t>(kind.dim())]};
-        if (space_.grids == GridRule::divisors) return divisors(common_size(axis));
+        if (space_.grids == GridRule::divisors) return with_uneven(divisors(common_size(axis)), sizes_cut_by(axis));
         if (space_.grids == GridRule::mirage_attention && begin_.axes[2].is_there()) return {axis == 1 ? 16 : 4};
         return tiled_sizes(space_.grids == GridRule::mirage ? space_.tiles : space_.batch_tiles);
     }
@@ -254,6 +272,20 @@ private:
         for (std::size_t i = 0; i < begin_.count; ++i)
             if (auto const dim = begin_.cuts[i].grid[axis]; dim >= 0) out = std::gcd(out, shapes_[i][dim]);
         return out;
+    }
+    /// All dimensions that an axis splits.
+    [[nodiscard]] std::vector<std::int64_t> sizes_cut_by(std::size_t axis) const {
+        std::vector<std::int64_t> out;
+        for (std::size_t i = 0; i < begin_.count; ++i)
+            if (auto const dim = begin_.cuts[i].grid[axis]; dim >= 0) out.push_back(shapes_[i][dim]);
+        return out;
+    }
+    /// With a smaller last tile, too, where all that is cut has one size.
+    static std::vector<std::int64_t> with_uneven(std::vector<std::int64_t> parts,
+                                                 std::vector<std::int64_t> const& sizes) {
+        if (sizes.empty() || std::ranges::adjacent_find(sizes, std::not_equal_to<>()) != sizes.end()) return parts;
+        for (auto const uneven : uneven_parts(sizes[0])) parts.push_back(uneven);
+        return parts;
     }
     [[nodiscard]] std::vector<std::int64_t> tiled_sizes(std::vector<std::int64_t> const& tiles) const {
         std::vector<std::int64_t> out;
@@ -278,17 +310,26 @@ private:
             for (std::size_t a = 0; a < 3; ++a) {
                 auto const dim = begin_.cuts[i].grid[a];
                 if (dim < 0) continue;
-                if (tiles[i][dim] % grid[a] != 0) return;
-                tiles[i][dim] /= grid[a];
+                if (tiles[i][dim] % grid[a] != 0 && (begin_.axes[a].is_dim() || !is_cut_once(i, dim))) return;
+                tiles[i][dim] = (tiles[i][dim] + grid[a] - 1) / grid[a];
             }
         for (auto const loop : loops(tiles)) add(grid, loop);
+    }
+    /// What is cut twice is cut evenly.
+    [[nodiscard]] bool is_cut_once(std::size_t operand, int dim) const {
+        auto const& cut = begin_.cuts[operand];
+        return std::ranges::count(cut.grid, dim) + (cut.loop == dim ? 1 : 0) == 1;
     }
     [[nodiscard]] std::vector<std::int64_t> loops(std::vector<Shape> const& tiles) const {
         if (!begin_.has_loop()) return {1};
         if (begin_.loop_as > 0) return blocks_of_earlier(tiles);
         std::int64_t common = 0, smallest = INT64_MAX;
+        std::vector<std::int64_t> cut_once;
+        bool is_only_cut_once = true;
         for (std::size_t i = 0; i < begin_.count; ++i)
-            if (begin_.cuts[i].loop >= 0) {
+            if (auto const dim = begin_.cuts[i].loop; dim >= 0) {
+                cut_once.push_back(tiles[i][dim]);
+                is_only_cut_once = is_only_cut_once && is_cut_once(i, dim);
                 common = std::gcd(common, tiles[i][begin_.cuts[i].loop]);
                 smallest = std::min(smallest, tiles[i][begin_.cuts[i].loop]);
             }
@@ -298,6 +339,9 @@ private:
             return range < 2 || common % range != 0 || (!has_list && range == smallest) ||
                    (space_.max_loop > 0 && range > space_.max_loop);
         });
+        if (has_list || !is_only_cut_once) return out;
+        out = with_uneven(std::move(out), cut_once);
+        std::erase_if(out, [&](auto range) { return space_.max_loop > 0 && range > space_.max_loop; });
         return out;
     }
     [[nodiscard]] std::vector<std::int64_t> blocks_of_earlier(std::vector<Shape> const& tiles) const {

@@ -3,6 +3,8 @@
 #include "classes.hpp"
 #include "path.hpp"
 
+#include "espalier/base/error.hpp"
+
 namespace espalier::problems::mugraph {
 namespace {
 
@@ -56,6 +58,18 @@ program::TensorIds put_out(Graph const& block, std::uint32_t stored) {
     return out;
 }
 
+/// Not every op can read tiles of which the last is smaller.
+bool has_legal_tails(Graph const& block) {
+    try {
+        auto const tensors = program::infer(block);
+        for (auto const id : block.outputs)
+            (void)program::joined_shape(tensors[id].shape, block.schedule, tensors[id].tails);
+        return true;
+    } catch (base::InputError const&) {
+        return false;
+    }
+}
+
 } // namespace
 
 std::vector<SearchOp> const& ops_of(Space const& space, Begin const& begin) {
@@ -69,8 +83,11 @@ Graph block_of(Target const& target, Space const& space, Node const& node, int k
     block.level = program::Level::block;
     block.dtype = target.graph.dtype;
     block.schedule = schedule_of(target, space, begin, kernel, sizes);
-    for (std::size_t i = 0; i < operands.size(); ++i)
-        block.inputs.push_back({"", program::tile_shape(operands[i], block.schedule.inputs[i], block.schedule)});
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        auto& partition = block.schedule.inputs[i];
+        partition = program::with_tails(partition, operands[i], block.schedule);
+        block.inputs.push_back({"", program::tile_shape(operands[i], partition, block.schedule)});
+    }
     auto const [from, to] = range_of(node, kernel);
     auto const& ops = ops_of(space, begin);
     for (int i = from + 1; i < to; ++i) {
@@ -97,7 +114,7 @@ bool has_legal_shapes(Graph const& block) {
             tensors.push_back(*shape);
         }
     }
-    return true;
+    return !program::has_tails(block) || has_legal_tails(block);
 }
 
 Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,

@@ -39,28 +39,34 @@ class OperandMemory {
 public:
     /// `known`: the sizes before this kernel.
     OperandMemory(Setup const& setup, Candidate const& of, Sizes const& known)
-        : begin_(of.begin), limit_(setup.space.shared_memory_bytes) {
-        auto const size = program::info(setup.target.graph.dtype).size_bytes;
-        for (std::size_t i = 0; i < of.operands.size(); ++i)
-            bytes_[i] = size * program::element_count(numbers(of.operands[i], known));
+        : begin_(of.begin), size_bytes_(program::info(setup.target.graph.dtype).size_bytes),
+          limit_(setup.space.shared_memory_bytes) {
+        for (auto const& operand : of.operands) shapes_.push_back(numbers(operand, known));
     }
     [[nodiscard]] bool fits(KernelSizes const& sizes) const {
         std::int64_t sum = 0;
-        for (std::size_t i = 0; i < begin_.count; ++i) sum += bytes_[i] / parts(begin_.cuts[i], sizes);
-        return sum <= limit_;
+        for (std::size_t i = 0; i < begin_.count; ++i) sum += elements(i, sizes);
+        return sum * size_bytes_ <= limit_;
     }
 
 private:
-    [[nodiscard]] static std::int64_t parts(Cut const& cut, KernelSizes const& sizes) {
-        std::int64_t out = cut.loop >= 0 ? sizes.loop : 1;
-        for (std::size_t a = 0; a < 3; ++a)
-            if (cut.grid[a] >= 0) out *= sizes.grid[a];
+    /// Of a tile that is not the last, which may be smaller.
+    [[nodiscard]] std::int64_t elements(std::size_t operand, KernelSizes const& sizes) const {
+        auto const& cut = begin_.cuts[operand];
+        std::int64_t out = 1;
+        for (int dim = 0; dim < shapes_[operand].rank(); ++dim) {
+            auto parts = cut.loop == dim ? sizes.loop : 1;
+            for (std::size_t a = 0; a < 3; ++a)
+                if (cut.grid[a] == dim) parts *= sizes.grid[a];
+            out *= (shapes_[operand][dim] + parts - 1) / parts;
+        }
         return out;
     }
 
     Begin const& begin_;
+    std::int64_t size_bytes_;
     std::int64_t limit_;
-    std::array<std::int64_t, max_operands> bytes_{};
+    std::vector<program::Shape> shapes_;
 };
 
 bool block_fits(Setup const& setup, Schedules::Place const& at, int kernel, Sizes const& sizes) {

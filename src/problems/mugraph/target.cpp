@@ -253,6 +253,19 @@ program::SymbolicShape sizes_of_move(program::Op const& op, std::span<program::S
     return sizes;
 }
 
+program::Shape tile_numbers(program::SymbolicShape const& shape, Sizes const& sizes) {
+    program::Shape out;
+    for (auto const& word : shape) {
+        std::int64_t above = 1, below = 1;
+        for (int i = 0; i < Word::max_symbols; ++i) {
+            for (int n = word.exponent(i); n > 0; --n) above *= sizes[static_cast<std::size_t>(i)];
+            for (int n = word.exponent(i); n < 0; ++n) below *= sizes[static_cast<std::size_t>(i)];
+        }
+        out.push((above + below - 1) / below);
+    }
+    return out;
+}
+
 program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes) {
     program::Shape out;
     for (auto const& word : shape) out.push(word.value(sizes));

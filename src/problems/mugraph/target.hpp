@@ -80,5 +80,7 @@ private:
                                                    std::span<program::SymbolicShape const> operands,
                                                    program::SymbolicShape const& out);
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);
+/// Of a tile: what does not divide is rounded up, since only the last tile is smaller.
+[[nodiscard]] program::Shape tile_numbers(program::SymbolicShape const& shape, Sizes const& sizes);
 
 } // namespace espalier::problems::mugraph

@@ -241,7 +241,7 @@ void ValueMaker::fill_bytes(Value& value, Block const& block) const {
     auto const size = program::info(setup_->target.graph.dtype).size_bytes;
     value.bytes.reserve(block.schedules.size());
     for (auto const& sizes : block.schedules) {
-        auto const bytes = size * program::element_count(numbers(value.shape, sizes));
+        auto const bytes = size * program::element_count(tile_numbers(value.shape, sizes));
         value.bytes.push_back(value.takes_memory ? static_cast<std::uint32_t>(std::min<std::int64_t>(bytes, 1 << 30))
                                                  : 0u);
     }

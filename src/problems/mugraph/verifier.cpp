@@ -102,13 +102,14 @@ FormCheck unchecked_form() {
 
 Judgement judge(FormCheck const& form, Evidence const& evidence) {
     using enum verify::Verdict;
-    auto const& [sampled, whole, has_roots, has_order, proof, holds_in_floats] = evidence;
+    auto const& [sampled, whole, has_roots, has_order, has_tails, proof, holds_in_floats] = evidence;
     if (!form.holds_with_roots) return form.functions.verdict == different ? Judgement::refuted : Judgement::undecided;
     auto const is_other_function = whole && whole->verdict == different && !has_roots;
     if (sampled.verdict == different || is_other_function) return Judgement::refuted;
     if (sampled.verdict == undecided) return Judgement::undecided;
     if (!form.holds_in_floats || !holds_in_floats) return Judgement::refuted_in_floats;
-    auto const has_bound = !has_order && form.functions.verdict == equal && (!whole || whole->verdict == equal);
+    auto const is_covered = whole ? whole->verdict == equal : !has_tails;
+    auto const has_bound = !has_order && form.functions.verdict == equal && is_covered;
     return proof.is_proved || (has_bound && proof.is_defined) ? Judgement::equal : Judgement::undecided;
 }
 
@@ -251,6 +252,7 @@ Verifier::Verdict Verifier::conclude(Draft draft, search::Notes& notes) const {
     if (evidence.sampled.verdict == verify::Verdict::equal) {
         evidence.has_roots = verify::has_root(target_.graph) || verify::has_root(out.graph);
         evidence.has_order = verify::has_order(target_.graph) || verify::has_order(out.graph);
+        evidence.has_tails = program::has_tails(out.graph);
         evidence.proof = prove(out.graph, notes);
         evidence.proof.is_proved = evidence.proof.is_proved && options_.prove;
         if (judge(*form, evidence) == Judgement::equal)

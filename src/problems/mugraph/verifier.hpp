@@ -33,6 +33,7 @@ struct Evidence {
     std::optional<verify::Comparison> whole = std::nullopt; ///< of a small program: every element, with a bound
     bool has_roots = false;                                 ///< of which `whole` knows no law
     bool has_order = false; ///< a maximum, of which a draw says little: it needs a proof
+    bool has_tails = false; ///< last tiles that are smaller, of which the form at another shape says nothing
     verify::Proof proof;
     bool holds_in_floats = true;
 };

@@ -60,7 +60,7 @@ public:
         std::size_t size = 0;
         for (std::size_t i = 0; i < jobs.size(); ++i) {
             auto const needed = size_of(*jobs[i].tape);
-            if (jobs[i].tape->has_no_exponent || needed > max_bytes_) {
+            if (jobs[i].tape->has_no_exponent || jobs[i].tape->has_tails || needed > max_bytes_) {
                 out[i] = verify::run(*jobs[i].tape, jobs[i].draw);
                 continue;
             }

@@ -1,5 +1,7 @@
 #include "espalier/verify/device.hpp"
 
+#include "espalier/verify/evaluate.hpp"
+
 #include "bodies.hpp"
 #include "lower.hpp"
 #include "results.hpp"
@@ -19,6 +21,7 @@ private:
     static Evaluation run_one(DeviceJob const& job) {
         auto const& tape = *job.tape;
         if (tape.has_no_exponent) return {OpStatus::no_exponent, {}};
+        if (tape.has_tails) return verify::run(tape, job.draw);
         auto const lowered = cuda::lower(tape);
         auto const size = static_cast<std::size_t>(lowered.size);
         std::vector<std::uint32_t> p(size), q(tape.has_q ? size : 0);
