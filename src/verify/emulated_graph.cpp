@@ -37,6 +37,12 @@ struct Known {
     std::vector<Known> bodies;
     base::IndexedVector<TensorId, Meaning> meanings; ///< empty of inputs and of what graphs make
 
+    /// Whether the last tile of an operand is smaller than the others.
+    [[nodiscard]] bool reads_tails(Op const& op) const {
+        return std::ranges::any_of(
+            op.inputs, [&](TensorId id) { return std::ranges::any_of(tensors[id].tails, &program::Tail::is_there); });
+    }
+
 private:
     [[nodiscard]] Meaning meaning_of(TensorInfo const& made) const {
         if (made.maker == program::no_op || graph.ops[made.maker].code == OpCode::graph) return {};
@@ -44,8 +50,20 @@ private:
         std::vector<Shape> shapes;
         for (auto const id : op.inputs) shapes.push_back(tensors[id].shape);
         auto const size = op.attributes.whole(program::AttributeName::size, 0);
-        return program::meaning_of(program::info(op.code),
-                                   {shapes, op.attributes, size, graph.schedule.loop, made.output});
+        auto out = program::meaning_of(program::info(op.code),
+                                       {shapes, op.attributes, size, graph.schedule.loop, made.output});
+        if (reads_tails(op))
+            for (auto& nest : out.nests) nest.reads = skipping(nest.reads);
+        return out;
+    }
+    /// What is past the end of a last tile is left out.
+    static program::Small<program::Read, 4> skipping(program::Small<program::Read, 4> const& reads) {
+        program::Small<program::Read, 4> out;
+        for (auto read : reads) {
+            read.outside = program::Outside::skip;
+            out.push(read);
+        }
+        return out;
     }
 };
 
@@ -161,18 +179,25 @@ private:
     Numbers of_op(Site& site, Op const& op, Meaning const& meaning, Box const& box) {
         for (auto const& nest : meaning.nests) require(static_cast<double>(nest.count()));
         Sources sources(needed(meaning, op.inputs.size(), box));
+        auto const wanted = site.known.reads_tails(op) ? sources.boxes : std::vector<Box>{};
         for (std::size_t i = 0; i < meaning.nests.size(); ++i) {
             auto const& nest = meaning.nests[i];
             auto const place = op.inputs.size() + i;
             spend(volume(sources.boxes[place]) * static_cast<double>(nest.count()));
             std::optional<NestRun> run;
+            keep_what_is_there(site, op, wanted, sources);
             if (!is_counting()) run.emplace(nest, op.attributes, sources.boxes[place], sources.boxes);
             auto const add = [&] {
+                if (keep_what_is_there(site, op, wanted, sources) && run) {
+                    auto sums = run->take_sums();
+                    run.emplace(nest, op.attributes, sources.boxes[place], sources.boxes);
+                    run->go_on_from(std::move(sums));
+                }
                 fetch(site, op, nest, sources);
                 if (run) run->add(sources.values);
             };
             is_in_steps(nest) ? for_each_step(site, add) : add();
-            if (run) sources.scratch[place] = run->finish();
+            if (run) sources.scratch[place] = run->finish(count_of(site, op, nest));
             sources.values[place] = &sources.scratch[place];
         }
         auto& out = sources.scratch.back();
@@ -180,6 +205,31 @@ private:
             for (auto& number : out) number.low = rounded_to(static_cast<program::DType>(dtype->values.front()), number.low);
         for (auto& number : out) number = arithmetic_->stored(number);
         return std::move(out);
+    }
+    /// Of the operands, in this block at this step; whether that is another part of them than before. `wanted`: empty
+    /// if all tiles are of one size.
+    static bool keep_what_is_there(Site const& site, Op const& op, std::vector<Box> const& wanted, Sources& sources) {
+        bool has_changed = false;
+        for (std::size_t i = 0; i < op.inputs.size() && !wanted.empty(); ++i) {
+            auto const& tensor = site.known.tensors[op.inputs[i]];
+            auto there = wanted[i];
+            for (std::size_t d = 0; d < there.size(); ++d)
+                std::erase_if(there[d], [&](std::int64_t index) {
+                    return index >= size_at(tensor.shape[static_cast<int>(d)], tensor.tails[d],
+                                            site.known.graph.schedule, {site.block, site.step});
+                });
+            has_changed = has_changed || there != sources.boxes[i];
+            sources.boxes[i] = std::move(there);
+        }
+        return has_changed;
+    }
+    /// How many values go into a mean. Inference refuses means over some parts only, where tiles are of several sizes.
+    static std::int64_t count_of(Site const& site, Op const& op, program::Nest const& nest) {
+        auto const& tensor = site.known.tensors[op.inputs[0]];
+        for (std::size_t d = 0; d < tensor.tails.size() && is_in_steps(nest); ++d)
+            if (auto const& tail = tensor.tails[d]; tail.loop && tail.is_there())
+                return whole_size(tensor.shape[static_cast<int>(d)], tail, site.known.graph.schedule);
+        return nest.count();
     }
     /// The operands that a nest reads, at the step at hand.
     void fetch(Site& site, Op const& op, program::Nest const& nest, Sources& sources) {

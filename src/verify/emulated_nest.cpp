@@ -223,10 +223,10 @@ void NestRun::number_points() {
     }
 }
 
-Numbers NestRun::finish() {
+Numbers NestRun::finish(std::int64_t values) {
     Numbers out;
     out.reserve(sums_.size());
-    auto const count = Arithmetic::whole(nest_.count());
+    auto const count = Arithmetic::whole(values);
     for (auto const& sum : sums_) {
         auto const reduced = sum.value_or(Number{});
         auto const leaf = [&](ScalarNode const& node) {

@@ -100,8 +100,12 @@ public:
     NestRun(program::Nest const& nest, program::Attributes const& attributes, Box const& kept,
             std::vector<Box> const& sources);
     void add(std::vector<Numbers const*> const& sources);
-    /// In f32: nothing is stored yet.
-    [[nodiscard]] Numbers finish();
+    /// For another run of the same nest, on other parts of the sources.
+    using Sums = std::vector<std::optional<Number>>;
+    [[nodiscard]] Sums take_sums() { return std::move(sums_); }
+    void go_on_from(Sums sums) { sums_ = std::move(sums); }
+    /// In f32: nothing is stored yet. `values`: how many are in a mean.
+    [[nodiscard]] Numbers finish(std::int64_t values);
 
 private:
     [[nodiscard]] std::optional<Number> partial(std::vector<Numbers const*> const& sources);
@@ -122,7 +126,7 @@ private:
     std::vector<Indices> loops_;
     std::vector<ReadPlaces> reads_;
     Formula body_, epilogue_;
-    std::vector<std::optional<Number>> sums_;
+    Sums sums_;
     bool has_crossings_ = false;
     std::size_t points_ = 1;                         ///< of a result, in one step
     std::vector<std::size_t> places_;                ///< of the loops, in their lists

@@ -94,7 +94,7 @@ void compare(Numbers const& output, Numerics& out) {
 } // namespace
 
 std::optional<Numerics> estimate_numerics(Graph const& graph, NumericsOptions const& options) {
-    if (graph.dtype == program::DType::f64 || program::has_tails(graph)) return std::nullopt;
+    if (graph.dtype == program::DType::f64) return std::nullopt;
     auto const sample = affordable(graph, options);
     if (!sample) return std::nullopt;
     emulated::Arithmetic arithmetic(graph.dtype);

@@ -58,8 +58,9 @@ private:
         std::vector<std::int64_t> const cuts(borders.begin(), borders.end());
         auto const divides = [](std::int64_t low, std::int64_t high) { return high % low == 0; };
         auto const is_chain = std::ranges::adjacent_find(cuts, std::not_fn(divides)) == cuts.end();
+        auto const is_within = cuts.back() == work_.size(root); // no digit counts tiles past the end
         // Digits that overlap in part stay digits of one root, which is less but not wrong.
-        if (cuts.size() > 2 && is_chain)
+        if (cuts.size() > 2 && is_chain && is_within)
             cut(root, cuts);
         else
             term_.bound.push_back(root);

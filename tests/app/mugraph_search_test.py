@@ -58,8 +58,18 @@ class Sizes(Found):
                     for one in looped:
                         self.assertEqual(hidden % one["loop_range"], 0, one["text"])
 
-    def test_a_prime_hidden_size_is_not_split_and_the_funnel_says_so(self):
-        programs = self.rmsnorm(PRIME, "full")
+    def test_a_prime_hidden_size_has_a_looped_kernel_whose_last_tile_is_smaller(self):
+        looped = [one for one in self.rmsnorm(PRIME, "full") if one["graph_kernels"] == one["kernels"] == 1 and one["loop_range"] > 1]
+
+        self.assertTrue(looped)
+        for one in looped:
+            steps = one["loop_range"]
+            last = PRIME - (steps - 1) * -(-PRIME // steps)
+            self.assertIn(f"(loop: 1, last: [1, {last}])", one["text"])
+            self.assertEqual(one["verified"], "proved")
+
+    def test_a_small_prime_hidden_size_is_not_split_and_the_funnel_says_so(self):
+        programs = self.rmsnorm(43, "full")
 
         looped = [one["loop_range"] for one in programs if one["loop_range"] > 1]
         text = self.espalier("show", "run").stdout

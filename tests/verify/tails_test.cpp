@@ -1,6 +1,7 @@
 #include "espalier/verify/evaluate.hpp"
 #include "espalier/verify/reference.hpp"
 
+#include "emulated_graph.hpp"
 #include "real_evaluate.hpp"
 
 #include "support/brute_force.hpp"
@@ -204,6 +205,35 @@ TEST(Tails, tapes_have_the_values_of_the_plain_evaluator) {
         ++compared;
     }
     EXPECT_GT(compared, 200u);
+}
+
+TEST(Tails, emulated_programs_have_the_exact_values_of_floats) {
+    RandomPrograms random(base::Seed{34}, RandomPrograms::Cuts::uneven);
+    std::size_t compared = 0;
+    for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+        auto const program = random.next();
+        if (!has_tails(program)) continue;
+        real::Inputs const inputs{.seed = seed, .signs = real::Inputs::Signs::positive, .spread = 2};
+        std::vector<emulated::Box> boxes;
+        auto const infos = infer(program);
+        for (auto const id : program.outputs) boxes.push_back(whole(infos[id].shape).dims);
+        emulated::Arithmetic arithmetic(program::DType::f64);
+        auto const input = [&](int number, std::uint64_t i) { return real::RandomInput(inputs, number)(i); };
+
+        auto const found = emulated::evaluate(program, input, boxes, arithmetic);
+
+        auto const wanted = in_floats(program, inputs);
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            for (std::size_t n = 0; n < wanted[i].size(); ++n) {
+                auto const value = wanted[i][n];
+                if (is_unknown(value) || !std::isfinite(value.value)) continue;
+                ASSERT_LE(std::abs(value.value - found[i][n].exact),
+                          100 * value.error + 1e-9 * (1 + std::abs(value.value)))
+                    << "program " << seed;
+                ++compared;
+            }
+    }
+    EXPECT_GT(compared, 3000u);
 }
 
 /// One input through one accumulator, whose loop of `steps` splits the last dimension.

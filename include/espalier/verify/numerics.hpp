@@ -33,8 +33,7 @@ struct Numerics {
 /// every step of a sum rounded, as tensor cores and vector units do about; functions such as exp are rounded correctly.
 /// Sums go from the first to the last; accumulators go through the loop step by step, adding what each step sums to.
 ///
-/// Nothing for f64, which is what it compares with, for a program with a last tile that is smaller than the others, if
-/// it is too much work, or if nothing finite was found. Throws
+/// Nothing for f64, which is what it compares with, if it is too much work, or if nothing finite was found. Throws
 /// InputError if the graph is not legal.
 [[nodiscard]] std::optional<Numerics> estimate_numerics(program::Graph const& graph,
                                                         NumericsOptions const& options = {});

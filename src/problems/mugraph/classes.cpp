@@ -310,10 +310,14 @@ private:
             for (std::size_t a = 0; a < 3; ++a) {
                 auto const dim = begin_.cuts[i].grid[a];
                 if (dim < 0) continue;
-                if (tiles[i][dim] % grid[a] != 0 && (begin_.axes[a].is_dim() || !is_cut_once(i, dim))) return;
+                if (tiles[i][dim] % grid[a] != 0 && !may_be_uneven(a, i, dim)) return;
                 tiles[i][dim] = (tiles[i][dim] + grid[a] - 1) / grid[a];
             }
         for (auto const loop : loops(tiles)) add(grid, loop);
+    }
+    /// Of the sizes that an axis may have in the full space, those that do not divide are meant so.
+    [[nodiscard]] bool may_be_uneven(std::size_t axis, std::size_t operand, int dim) const {
+        return space_.grids == GridRule::divisors && !begin_.axes[axis].is_dim() && is_cut_once(operand, dim);
     }
     /// What is cut twice is cut evenly.
     [[nodiscard]] bool is_cut_once(std::size_t operand, int dim) const {

@@ -90,5 +90,46 @@ TEST(Sizes, every_proper_divisor_is_a_loop_in_the_full_space) {
     EXPECT_THAT(sizes_of(space, fused(), operands, known), IsEmpty());
 }
 
+/// Loop ranges of X W for a hidden size.
+std::vector<std::uint32_t> loops_for(std::int64_t hidden, SpaceConfig const& config = {}) {
+    auto experiment = full("rmsnorm_linear", {2, hidden, 64});
+    experiment.space.loops = config.loops;
+    experiment.space.max_loop = config.max_loop;
+    Sizes known;
+    known.fill(1);
+    known[0] = 2, known[1] = hidden, known[2] = 64;
+    std::vector<SymbolicShape> const operands{{b, k}, {k, n}};
+    return loops_of(sizes_of(make_space(experiment), fused(), operands, known));
+}
+
+TEST(Sizes, a_size_without_useful_divisors_is_cut_into_tiles_of_which_the_last_is_smaller) {
+    EXPECT_THAT(loops_for(4099), ElementsAre(33, 65, 129, 257)) << "tiles of 125, 64, 32 and 16";
+    EXPECT_THAT(loops_for(2 * 4099), ElementsAre(2, 65, 129, 257, 513, 4099)) << "4099 and 2 are no useful tiles";
+    EXPECT_THAT(loops_for(67), ElementsAre(2, 3, 5)) << "34, 23 and 14";
+}
+
+TEST(Sizes, a_size_with_useful_divisors_is_cut_evenly) {
+    for (std::int64_t const hidden : {4096, 3072, 5120, 2880, 28'672, 1000})
+        for (auto const loop : loops_for(hidden)) EXPECT_EQ(hidden % loop, 0) << hidden;
+}
+
+TEST(Sizes, what_the_user_says_of_loops_holds_for_uneven_ones_too) {
+    EXPECT_THAT(loops_for(4099, {.loops = {64}}), IsEmpty()) << "a list is meant as it is";
+    EXPECT_THAT(loops_for(4099, {.max_loop = 100}), ElementsAre(33, 65));
+}
+
+TEST(Sizes, a_dimension_that_is_cut_twice_is_cut_evenly) {
+    auto const space = make_space(full("rmsnorm_linear", {2, 4099, 64}));
+    Sizes known;
+    known.fill(1);
+    known[0] = 2, known[1] = 4099, known[2] = 64;
+    Begin begin = fused();
+    begin.cuts[0] = {{1, -1, -1}, 1};
+    begin.cuts[1] = {{0, -1, -1}, 0};
+    std::vector<SymbolicShape> const operands{{b, k}, {k, n}};
+
+    EXPECT_THAT(sizes_of(space, begin, operands, known), IsEmpty());
+}
+
 } // namespace
 } // namespace espalier::problems::mugraph

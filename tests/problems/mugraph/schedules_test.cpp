@@ -135,7 +135,8 @@ private:
         return fits(body);
     }
     [[nodiscard]] bool fits(Graph const& body) const {
-        for (auto const& [grid, loop] : body.schedule.inputs) // a loop that the full space finds leaves tiles of 2
+        for (auto const& [grid, loop, last] :
+             body.schedule.inputs) // a loop that the full space finds leaves tiles of 2
             if (space_.loops.empty() && loop >= 0 && smallest_looped(body) == 1) return false;
         auto const bytes =
             space_.has_liveness ? program::shared_memory_bytes(body) : program::shared_memory_sum_bytes(body);

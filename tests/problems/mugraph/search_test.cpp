@@ -71,8 +71,48 @@ TEST(FullSpace, the_looped_fused_kernel_is_found_for_every_size) {
     }
 }
 
-TEST(FullSpace, a_prime_size_has_no_loop_and_the_counters_say_so) {
-    auto const config = full("rmsnorm_linear", {2, 4093, 64});
+/// In which every program with a smaller last tile is proved, since no other shape speaks for it.
+void expect_uneven_and_proved(toys::Walk const& walk) {
+    expect_found(walk, [](Graph const& graph) { return is_one_looped_kernel(graph) && program::has_tails(graph); });
+    for (auto const& result : walk.results)
+        EXPECT_TRUE(!program::has_tails(program::parse_text(result.text, "result")) ||
+                    result.verification == search::Verification::proved)
+            << result.text;
+}
+
+TEST(PrimeSizes, rmsnorm_and_linear_is_one_looped_kernel) {
+    expect_uneven_and_proved(search(full("rmsnorm_linear", {2, 4099, 6144})));
+}
+
+TEST(PrimeSizes, the_gated_mlp_is_one_looped_kernel) {
+    expect_uneven_and_proved(search(full("gated_mlp", {8, 4099, 4099})));
+}
+
+TEST(PrimeSizes, a_product_and_what_is_added_to_it_are_one_looped_kernel) {
+    MugraphConfig config;
+    config.program.dims = {{"B", 16}, {"K", 4099}, {"N", 4096}};
+    config.program.inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}, {"R", {"B", "N"}}};
+    config.program.ops = {{{"U"}, "matmul", {"X", "W"}, {}}, {{"Y"}, "add", {"U", "R"}, {}}};
+    config.program.outputs = {"Y"};
+
+    expect_uneven_and_proved(search(config));
+}
+
+TEST(PrimeSizes, attention_goes_through_its_keys_with_online_softmax) {
+    MugraphConfig config;
+    config.program.dims = {{"Q", 256}, {"K", 4093}, {"D", 64}};
+    config.program.inputs = {{"A", {"Q", "D"}}, {"B", {"D", "K"}}, {"C", {"K", "D"}}};
+    config.program.ops = {
+        {{"S"}, "matmul", {"A", "B"}, {}}, {{"P"}, "softmax", {"S"}, {}}, {{"Y"}, "matmul", {"P", "C"}, {}}};
+    config.program.outputs = {"Y"};
+    config.space.max_graph_kernels = config.space.max_kernel_ops = 1;
+    config.space.max_block_ops = 7;
+
+    expect_uneven_and_proved(search(config));
+}
+
+TEST(FullSpace, a_small_prime_size_has_no_loop_and_the_counters_say_so) {
+    auto const config = full("rmsnorm_linear", {2, 43, 64});
 
     auto const walk = search(config);
 

@@ -51,6 +51,17 @@ TEST(Judge, a_form_without_a_second_shape_needs_a_proof) {
     EXPECT_EQ(judge(unchecked_form(), evidence), Judgement::undecided);
 }
 
+TEST(Judge, a_smaller_last_tile_needs_a_proof_unless_the_program_was_compared_whole) {
+    auto evidence = good_evidence();
+    evidence.has_tails = true;
+    EXPECT_EQ(judge(good_form, evidence), Judgement::equal);
+
+    evidence.proof = {false, true, "it is too large"};
+    EXPECT_EQ(judge(good_form, evidence), Judgement::undecided) << "the other shape was even";
+    evidence.whole = comparison(equal);
+    EXPECT_EQ(judge(good_form, evidence), Judgement::equal);
+}
+
 TEST(Judge, a_bound_does_not_help_a_program_that_may_be_undefined) {
     auto evidence = good_evidence();
     evidence.proof = {false, false, "it divides by something"};
