@@ -90,8 +90,13 @@ ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
 double compulsory_bytes(Graph const& graph) {
     auto const tensors = infer(graph);
     auto const is_input = [&](TensorId id) { return tensors[id].maker == program::no_op; };
+    auto const takes_part = [](program::Op const& op) {
+        auto const& rule = info(op.code).field;
+        return rule.access == program::Access::rearrange && rule.move == program::Move::slice;
+    };
     program::TensorIds ids;
-    for (auto const& op : graph.ops) std::ranges::copy_if(op.inputs, std::back_inserter(ids), is_input);
+    if (std::ranges::none_of(graph.ops, takes_part)) // else a part of an input may be all that is needed
+        for (auto const& op : graph.ops) std::ranges::copy_if(op.inputs, std::back_inserter(ids), is_input);
     std::ranges::copy_if(graph.outputs, std::back_inserter(ids), std::not_fn(is_input));
     double bytes = 0;
     for (auto const id : distinct(std::move(ids))) bytes += bytes_of_tensor(graph, tensors[id]);

@@ -294,6 +294,7 @@ private:
         for (int k = first; k < end; ++k) {
             if (!is_needed_from(made_by(k), end)) continue;
             auto const tile = in.at[static_cast<std::size_t>(made_by(k).value)];
+            if (tile < state.tensors.inputs) return std::nullopt; // what it was given, in another dtype
             made[static_cast<std::size_t>(tile)] = made_by(k);
             if (state.tensors.is_consumed(tile)) stored |= 1u << tile;
         }
