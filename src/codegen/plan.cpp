@@ -2,6 +2,8 @@
 
 #include "plan_block.hpp"
 
+#include "espalier/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -150,6 +152,9 @@ CpuShape this_cpu() {
 }
 
 Plan make_plan(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels) {
+    if (program::has_tails(graph))
+        throw base::InputError("no code is generated yet for programs with last tiles that are smaller than the others "
+                               "(`last` in their text): take a program without them (show RUN --all lists every one)");
     return Planner(graph, cpu, panels).run();
 }
 

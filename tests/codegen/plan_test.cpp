@@ -1,7 +1,10 @@
 #include "espalier/codegen/cpu_numbers.hpp"
+#include "espalier/codegen/measure.hpp"
 #include "espalier/codegen/plan.hpp"
 
+#include "espalier/base/error.hpp"
 #include "espalier/base/rng.hpp"
+#include "espalier/program/tail.hpp"
 
 #include "support/doubles.hpp"
 #include "support/programs.hpp"
@@ -18,6 +21,20 @@ Graph in_f32(Graph graph) {
     graph.dtype = DType::f32;
     for (auto& body : graph.bodies) body = in_f32(body);
     return graph;
+}
+
+TEST(Plan, is_refused_for_last_tiles_that_are_smaller) {
+    program::Schedule schedule{.loop = 3, .inputs = {{.loop = 1}}};
+    program::Shape const whole{1, 7};
+    schedule.inputs[0] = with_tails(schedule.inputs[0], whole, schedule);
+    programs::GraphBuilder block(schedule), kernel;
+    auto const tile = block.input(tile_shape(whole, schedule.inputs[0], schedule));
+    auto const body = block.build({block.op(program::OpCode::accumulate_sum, {tile})});
+    auto const input = kernel.input(whole);
+    auto const program = in_f32(kernel.build({kernel.graph(body, {input})}));
+
+    EXPECT_THROW((void)make_plan(program), base::InputError);
+    EXPECT_EQ(measure({.program = program, .input = program}, {}).verdict, Verdict::no_code);
 }
 
 TEST(Plan, has_a_buffer_for_every_input_and_output_and_no_copies_of_what_is_stored_at_once) {
