@@ -60,7 +60,9 @@ Json schedule_json(Schedule const& schedule) {
     auto& inputs = out["inputs"] = Json::array();
     for (auto const& partition : schedule.inputs) {
         auto& input = inputs.emplace_back(Json{{"grid", partition.grid}, {"loop", partition.loop}});
-        if (partition.last != Partition{}.last) input["last"] = partition.last;
+        auto last = std::vector(partition.last.begin(), partition.last.end());
+        while (!last.empty() && last.back() == 0) last.pop_back();
+        if (!last.empty()) input["last"] = last;
     }
     out["output"] = schedule.output;
     return out;

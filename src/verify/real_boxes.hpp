@@ -4,11 +4,18 @@
 
 #include "espalier/program/op.hpp"
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
 /// Where the elements of one box are in another.
 namespace espalier::verify::real {
+
+[[nodiscard]] inline std::vector<std::int64_t> count_up(std::int64_t count) {
+    std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+    std::iota(out.begin(), out.end(), 0);
+    return out;
+}
 
 /// Calls each(row-major number in `box`) with the number in `other` that broadcasts to it; both have one rank or the
 /// other a smaller one, and dimensions of size 1 in the other stand for all.

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -57,12 +56,6 @@ std::int64_t size_of_operand(Site const& site, Op const& op, std::size_t i, int 
     auto const& tensor = site.known.tensors[op.inputs[i]];
     return size_at(tensor.shape[dim], tensor.tails[static_cast<std::size_t>(dim)], site.known.graph.schedule,
                    {site.block, site.step});
-}
-
-std::vector<std::int64_t> count_up(std::int64_t count) {
-    std::vector<std::int64_t> out(static_cast<std::size_t>(count));
-    std::iota(out.begin(), out.end(), 0);
-    return out;
 }
 
 class Evaluator {

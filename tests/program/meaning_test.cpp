@@ -76,7 +76,7 @@ Tensor independently(OpCode code, Attributes const& attributes, Tensors const& o
     }
     auto sum = doubles::start(op, operands[0].shape);
     for (auto const& tile : operands) doubles::add_up(op, tile, sum);
-    return doubles::finish(op, sum, shape, static_cast<std::int64_t>(operands.size()));
+    return doubles::finish(op, sum, shape, static_cast<std::int64_t>(operands.size()) * element_count(sum.shape));
 }
 
 class Draw {
