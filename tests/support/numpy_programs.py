@@ -72,7 +72,7 @@ def apply(op, operands, attributes):
         return BINARY[op](*operands)
     if op in REDUCED:
         return REDUCED[op](x, axis=axis, keepdims=True)
-    moved = {"transpose": lambda: np.transpose(x, [int(i) for i in attributes["permutation"]]) if "permutation" in attributes else np.swapaxes(x, -1, -2),
+    moved = {"transpose": lambda: np.transpose(x, [int(i) for i in np.atleast_1d(attributes["permutation"])]) if "permutation" in attributes else np.swapaxes(x, -1, -2),
              "reshape": lambda: x.reshape([int(n) for n in np.atleast_1d(attributes["shape"])]),
              "slice": lambda: sliced(x, attributes)}
     if op in moved:
