@@ -88,8 +88,8 @@ bool Conductor::take_roots() {
 void Conductor::start_stage() {
     if (phase_ == Phase::stopping && reason_ == StopReason::complete) return;
     if (auto const text = search::stage_text(problem_.info(), state_.stage); !text.empty())
-        base::log::detail(fmt::format("{}: complete after {:.2f} CPU s, {} nodes", text, top_.cpu_seconds(),
-                                      top_.status().nodes));
+        base::log::detail(
+            fmt::format("{}: complete after {:.2f} CPU s, {} nodes", text, top_.cpu_seconds(), top_.status().nodes));
     ++state_.stage;
     state_.emits.clear();
     state_.emit_marks.clear();
