@@ -88,8 +88,8 @@ bool Conductor::take_roots() {
 void Conductor::start_stage() {
     if (phase_ == Phase::stopping && reason_ == StopReason::complete) return;
     if (auto const text = search::stage_text(problem_.info(), state_.stage); !text.empty())
-        base::log::detail(fmt::format("{}: complete after {:.2f} CPU s, {} nodes", text, top_.cpu_seconds(),
-                                      top_.status().nodes));
+        base::log::detail(
+            fmt::format("{}: complete after {:.2f} CPU s, {} nodes", text, top_.cpu_seconds(), top_.status().nodes));
     ++state_.stage;
     // What a stage emitted is not read twice. Without that a checkpoint, some 20 ms, would be most of a small stage.
     is_checkpoint_due_ = is_checkpoint_due_ || !state_.emits.empty() || !state_.emit_marks.empty();

@@ -4,6 +4,7 @@
 #include "closure.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace espalier::expr {
 namespace {
@@ -172,10 +173,12 @@ Contents::Known const& Contents::look_at(ExprId e) {
     if (e.value >= known_.size()) known_.resize(std::max<std::size_t>(2 * known_.size(), e.value + 1));
     if (!known_[e.value].is_known) {
         Known out{.is_known = true, .bits = bits_of(e, Place::elsewhere), .products = {}};
-        for (auto const id : expressions_->algebra().store()[e]) {
-            auto const product = product_of(id.value);
-            if (!std::ranges::count(out.products, product)) out.products.push_back(product);
-        }
+        std::array const only{e};
+        auto const& store = expressions_->algebra().store();
+        for (auto const inner : closure_of(store, only))
+            for (auto const id : store[inner])
+                if (auto const product = product_of(id.value); !std::ranges::count(out.products, product))
+                    out.products.push_back(product);
         known_[e.value] = std::move(out);
     }
     return known_[e.value];

@@ -73,6 +73,15 @@ TEST_F(OfTarget, products_that_share_two_factors_are_one_group) {
     EXPECT_EQ(contents_of(silu(product) * v).groups().size(), 2u);
 }
 
+/// A kernel may have put out silu(x w) and not x w.
+TEST_F(OfTarget, what_stands_inside_was_multiplied) {
+    auto contents = contents_of(silu(x * w) * v);
+    auto const inner = contents.products_of((x * w).id);
+
+    ASSERT_EQ(inner.size(), 1u);
+    EXPECT_EQ(std::ranges::count(contents.products_of(silu(x * w).id), inner[0]), 1);
+}
+
 TEST_F(OfTarget, without_a_maximum_what_has_one_needs_nothing) {
     auto const target = exp(x + leaf(in, program::constant_minus_one) * call(OpCode::max, x));
     in.set_targets({{target.id}});

@@ -56,7 +56,7 @@ public:
 
     /// Those of the wanted ingredients that stand anywhere in an expression.
     [[nodiscard]] Bits of(ExprId e);
-    /// Of the terms of an expression.
+    /// Of the terms of an expression, and of all that stands in it: what is inside was multiplied once.
     [[nodiscard]] std::span<Product const> products_of(ExprId e);
 
 private:

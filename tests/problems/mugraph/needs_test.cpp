@@ -113,9 +113,15 @@ TEST(Needs, lose_no_program_of_a_norm_and_a_product) {
     expect_the_same(limited(builtin("rmsnorm_linear_primitive", {2, 64, 64}), 1, 5));
     expect_the_same(limited(builtin("layernorm_linear", {2, 64, 64}), 1, 4));
 }
-TEST(Needs, lose_no_gated_mlp) { expect_the_same(limited(builtin("gated_mlp", {8, 64, 64}), 2, 5)); }
+TEST(Needs, lose_no_gated_mlp) { expect_the_same(limited(builtin("gated_mlp", {8, 32, 64}), 2, 5)); }
 TEST(Needs, lose_no_lora) { expect_the_same(limited(builtin("lora", {16, 32, 64, 16}), 1, 4)); }
-TEST(Needs, lose_no_residual) { expect_the_same(limited(builtin("ntrans", {8, 64}), 1, 5)); }
+TEST(Needs, lose_no_residual_with_its_norm) {
+    expect_the_same(limited({.dims = {{"B", 8}, {"K", 64}},
+                             .inputs = {{"X", {"B", "K"}}, {"R", {"B", "K"}}},
+                             .ops = {{{"S"}, "add", {"X", "R"}, {}}, {{"Y"}, "rmsnorm", {"S"}, {}}},
+                             .outputs = {"S", "Y"}},
+                            2, 4));
+}
 TEST(Needs, lose_no_attention) {
     expect_the_same(limited(attention(), 1, 6));
     expect_the_same(limited(builtin("gqa", {1, 4, 2, 4, 16, 4}), 1, 5));

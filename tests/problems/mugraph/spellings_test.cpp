@@ -108,7 +108,7 @@ TEST_P(Spelled, is_one_kernel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Otherwise, Spelled, ::testing::ValuesIn(spellings()),
-                         [](auto const& info) { return info.param.name; });
+                         [](auto const& one) { return one.param.name; });
 
 } // namespace
 } // namespace espalier::problems::mugraph
