@@ -52,7 +52,7 @@ std::string cuda_build(std::string const& name, std::string const& architectures
 set -eu
 cd "$(dirname "$0")"
 NVCC=${{NVCC:-nvcc}}
-NVCCFLAGS=${{NVCCFLAGS:--std=c++17 -O3{1}}}
+NVCCFLAGS=${{NVCCFLAGS:--std=c++17 -O3 -diag-suppress 177{1}}}
 CXXFLAGS=${{CXXFLAGS:--O2,-fopenmp}}
 if ! command -v "$NVCC" >/dev/null; then
     echo "build: $NVCC is missing: install the CUDA toolkit, or name the compiler in NVCC" >&2

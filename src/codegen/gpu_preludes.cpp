@@ -70,8 +70,14 @@ ushort f32_to_bf16(float x) { // to the nearest, ties to even
 
 std::string_view cuda_prelude() {
     return R"c(
-#include <cuda_bf16.h>
+#ifdef STORES_f16
 #include <cuda_fp16.h>
+typedef __half input_f16, made_f16;
+#endif
+#ifdef STORES_bf16
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 input_bf16, made_bf16;
+#endif
 #ifdef DOUBLE
 typedef double real;
 #define NUMBER(c) ((double)c)
@@ -106,8 +112,6 @@ typedef float real;
 #define BLOCK(a) ((int)((a) == 0 ? blockIdx.x : (a) == 1 ? blockIdx.y : blockIdx.z))
 #define UNROLL _Pragma("unroll")
 
-typedef __half input_f16, made_f16;
-typedef __nv_bfloat16 input_bf16, made_bf16;
 typedef float input_f32, made_f32;
 typedef double input_f64, made_f64;
 #define LOAD_input_f16(p, i) __half2float(p[i])

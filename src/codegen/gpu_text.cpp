@@ -51,10 +51,14 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     out.close();
 }
 
-std::string number_kind(Plan const& plan) { return plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : ""; }
+/// What preludes ask about.
+std::string kinds_of_numbers(Plan const& plan) {
+    return fmt::format("#define STORES_{}\n{}", program::info(plan.dtype).name,
+                       plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : "");
+}
 
 std::string text_with(std::string_view prelude, GpuPlan const& plan, std::string const& name) {
-    return number_kind(plan.plan) + std::string(prelude) + gpu_words() + gpu_parameters(plan.plan) + "\n" +
+    return kinds_of_numbers(plan.plan) + std::string(prelude) + gpu_words() + gpu_parameters(plan.plan) + "\n" +
            gpu_kernels(plan, name);
 }
 
