@@ -2,7 +2,8 @@
 
 #include <string_view>
 
-/// What the text of kernels is written in, for each kind of numbers: `real`, LOAD_, STORE_, EXP and so on.
+/// What the text of kernels is written in, for each kind of numbers (`real`, LOAD_, STORE_, EXP and so on), and the
+/// rest of what is emitted as it stands. The files of `text`, compiled in.
 namespace espalier::codegen {
 
 /// f32, or f64 where DOUBLE is defined; no header is included.
@@ -15,5 +16,13 @@ namespace espalier::codegen {
 [[nodiscard]] std::string_view product_text();
 /// float64 with a bound on what a program in the storage dtype may be away from it. ROUNDING is that of the arithmetic.
 [[nodiscard]] std::string_view reference_prelude();
+
+/// How many threads there are, and which one this is.
+[[nodiscard]] std::string_view threads_text();
+/// Of bench: memory and threads; checks and measurements.
+[[nodiscard]] std::string_view memory_text();
+[[nodiscard]] std::string_view harness_text();
+/// Of the Python module, below what differs from program to program.
+[[nodiscard]] std::string_view wrapper_text();
 
 } // namespace espalier::codegen
