@@ -151,7 +151,7 @@ std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
 std::string cpu_source(Plan const& plan, std::string const& name) {
     auto const is_double = plan.arithmetic == program::DType::f64;
     auto const element = program::info(plan.arithmetic).size_bytes;
-    return fmt::format("// Compile: c++ {} -shared -fPIC -o {}.so {}.cpp -lm\n", compiler_flags, name, name) +
+    return fmt::format("// Compile: c++ {} -shared -fPIC -o lib{}.so {}.cpp -lm\n", compiler_flags, name, name) +
            (is_double ? "#define DOUBLE\n" : "") + std::string(cpu_prelude()) + std::string(conversions_text()) +
            std::string(functions_text()) + (has_products(plan) ? std::string(product_text()) : std::string()) +
            std::string(threads_text()) + "\n" + kernels(plan, {}) + pack_text(plan, name) +

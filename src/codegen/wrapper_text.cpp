@@ -27,7 +27,7 @@ std::string wrapper_source(Plan const& plan, std::string const& name) {
     for (auto const& shape : plan.outputs) outputs += tuple_of(shape) + ", ";
     auto const& dtype = python_dtypes[static_cast<std::size_t>(plan.dtype)];
     return fmt::format(
-               "\"\"\"{0}.so for numpy and torch: `from {0} import run`, after `sh build`.\"\"\"\nimport "
+               "\"\"\"lib{0}.so for numpy and torch: `from {0} import run`, after `sh build`.\"\"\"\nimport "
                "ctypes\nimport "
                "os\n\nNAME = \"{0}\"\nINPUTS = ({1})\nOUTPUTS = ({2})\nNUMPY_DTYPE = \"{3}\"\nTORCH_DTYPE = \"{4}\"\n",
                name, inputs, outputs, dtype.numpy, dtype.torch) +
