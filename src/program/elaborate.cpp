@@ -570,6 +570,17 @@ private:
         if (source_.ops.empty())
             problem(Part::whole, 0, "a program without ops: there is nothing to optimise, add ops");
         if (source_.outputs.empty()) problem(Part::whole, 0, "a program without outputs: name the tensors it computes");
+        for (auto const& name : source_.weights) {
+            auto const found = tensors_.find(name);
+            if (found == tensors_.end() || found->second.part != Part::input)
+                problem(Part::whole, 0, "weights: {} is not an input of the program: {}", name,
+                        did_you_mean(name, input_names()));
+        }
+    }
+    [[nodiscard]] std::vector<std::string> input_names() const {
+        std::vector<std::string> names;
+        for (auto const& input : source_.inputs) names.push_back(input.name);
+        return names;
     }
     void check_unread() {
         for (auto const& [name, tensor] : tensors_)

@@ -12,7 +12,7 @@ import numpy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import harness
-from harness import DONE, INVALID_INPUT, USAGE, VERIFICATION_FAILED, Case
+from harness import DONE, VERIFICATION_FAILED, Case
 
 QUICK = {"CXXFLAGS": "-std=c++17 -O1 -fopenmp"}
 SMALL = "tokens: 2, hidden: 32, out: 64"
@@ -25,8 +25,9 @@ BUILTINS = {"rmsnorm_linear": SMALL, "layernorm_linear": SMALL, "softmax_linear"
 class Code(Case):
     def found(self, builtin: str, sizes: str, dtype: str = "f32") -> None:
         """The folder `run`, with programs of the full space."""
-        yaml = self.superoptimization(f"builtin: {builtin}, {sizes}, dtype: {dtype}", "{from: full, min_blocks: 1, max_block_ops: 6}")
-        self.finished(self.search(yaml, "--quiet", "--max-time", "10s", "--force"))
+        yaml = self.superoptimization(f"builtin: {builtin}, {sizes}, dtype: {dtype}", "{from: full, blocks: {min: 1}}")
+        result = self.finished(self.search(yaml, "--quiet", "--max-time", "10s", "--force"))
+        self.assertIn(result.code, (DONE, 85), result.text)
 
     def emitted(self, folder: str, *arguments) -> Path:
         result = self.espalier("emit", "run", "-o", folder, *arguments)
@@ -117,6 +118,30 @@ class Measured(Code):
         self.measured("--top", "1", "--threads", "1")
 
         self.assertEqual(self.espalier("verify", "run").code, DONE)
+
+    def verdict_if_bench_is(self, script: str) -> tuple[int, dict]:
+        """What is said of a program whose `bench` does this instead: the compiler makes such files."""
+        compiler = self.file("compiler", '#!/bin/sh\n[ "$1" = --version ] && exec echo a compiler\nwhile [ "$1" != -o ]; do shift; done\n'
+                                         f"printf '#!/bin/sh\\n{script}\\n' >$2\nchmod +x $2\n")
+        compiler.chmod(0o755)
+        result = self.espalier("measure", "run", "--json", "--top", "1",
+                               env={"CXX": str(compiler), "XDG_CACHE_HOME": str(self.folder / script.replace(" ", "_"))})
+        return result.code, json.loads(result.stdout)["measured"][0]
+
+    def test_a_crash_is_a_verdict_and_not_the_end(self):
+        code, told = self.verdict_if_bench_is("kill -9 $$")
+
+        self.assertEqual((code, told["verdict"], told["checked"], told["executed"]), (DONE, "crashed", False, "no"))
+        self.assertIn("signal 9", told["reason"])
+
+    def test_what_is_wrong_comes_last(self):
+        key = json.loads(self.espalier("show", "run", "--json").stdout)["results"][0]["key"]
+
+        code, told = self.verdict_if_bench_is("exit 4")
+
+        self.assertEqual((code, told["key"], told["verdict"], told["executed"]), (VERIFICATION_FAILED, key, "wrong", "wrong"))
+        shown = json.loads(self.espalier("show", "run", "--json").stdout)["results"]
+        self.assertEqual((shown[-1]["key"], shown[-1]["executed"]), (key, "wrong"))
 
     def test_without_a_compiler_the_remedy_is_said(self):
         self.expect_refused(self.espalier("measure", "run", env={"CXX": "/no/such/compiler"}), "/no/such/compiler", "install g++")

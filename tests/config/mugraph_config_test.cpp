@@ -28,6 +28,18 @@ std::string with_ops(Ops const& ops) {
            "\n    dtype: " + ops.dtype + "\nresults: {path: x}\n";
 }
 
+TEST(MugraphConfig, a_program_of_ops_may_say_what_its_weights_are) {
+    Ops ops;
+    auto const plain = to_yaml(parse(with_ops(ops)));
+    ops.dtype += "\n    weights: [W]";
+
+    auto const config = parse(with_ops(ops));
+
+    EXPECT_EQ(mugraph(config).program.weights, std::vector<std::string>{"W"});
+    EXPECT_EQ(mugraph(parse(to_yaml(config))).program.weights, std::vector<std::string>{"W"});
+    EXPECT_EQ(plain.find("weights"), std::string::npos); // what was stored without is read and written as before
+}
+
 TEST(MugraphConfig, what_is_not_said_has_its_default) {
     auto const config = mugraph(parse(minimal_mugraph));
 

@@ -67,6 +67,16 @@ TEST(Source, an_unknown_op_is_told_with_what_was_meant) {
     EXPECT_EQ(only_problem(source).message, "there is no op 'matmull': did you mean 'matmul'?");
 }
 
+TEST(Source, weights_are_inputs) {
+    auto source = product();
+    source.weights = {"W"};
+    EXPECT_TRUE(check(source).empty());
+
+    source.weights = {"V"};
+
+    EXPECT_THAT(only_problem(source).message, HasSubstr("weights: V is not an input of the program"));
+}
+
 TEST(Source, accumulators_belong_to_kernels) {
     auto source = product();
     source.ops.push_back({{"S"}, "accumulate", {"Z"}, {}});
