@@ -5,8 +5,6 @@
 #include "work.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 #include <map>
 
 namespace espalier::cost {
@@ -87,17 +85,36 @@ ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
     return out;
 }
 
+namespace {
+
+/// What a view is another way to read.
+TensorId viewed(Graph const& graph, TensorInfos const& tensors, TensorId id) {
+    while (tensors[id].maker != program::no_op && is_view(info(graph.ops[tensors[id].maker].code)))
+        id = graph.ops[tensors[id].maker].inputs[0];
+    return id;
+}
+
+bool takes_part(program::Op const& op) {
+    auto const& rule = info(op.code).field;
+    return rule.access == program::Access::rearrange && rule.move == program::Move::slice;
+}
+
+} // namespace
+
+/// Where a part is taken of something, a part of an input may be all that is needed.
 double compulsory_bytes(Graph const& graph) {
     auto const tensors = infer(graph);
-    auto const is_input = [&](TensorId id) { return tensors[id].maker == program::no_op; };
-    auto const takes_part = [](program::Op const& op) {
-        auto const& rule = info(op.code).field;
-        return rule.access == program::Access::rearrange && rule.move == program::Move::slice;
-    };
+    auto const needs_whole = std::ranges::none_of(graph.ops, takes_part);
     program::TensorIds ids;
-    if (std::ranges::none_of(graph.ops, takes_part)) // else a part of an input may be all that is needed
-        for (auto const& op : graph.ops) std::ranges::copy_if(op.inputs, std::back_inserter(ids), is_input);
-    std::ranges::copy_if(graph.outputs, std::back_inserter(ids), std::not_fn(is_input));
+    for (auto const& op : graph.ops)
+        for (auto const operand : op.inputs) {
+            auto const id = viewed(graph, tensors, operand);
+            if (tensors[id].maker == program::no_op && needs_whole && !is_view(info(op.code))) ids.push_back(id);
+        }
+    for (auto const output : graph.outputs) {
+        auto const id = viewed(graph, tensors, output);
+        if (tensors[id].maker != program::no_op) ids.push_back(id);
+    }
     double bytes = 0;
     for (auto const id : distinct(std::move(ids))) bytes += bytes_of_tensor(graph, tensors[id]);
     return bytes;
