@@ -26,6 +26,13 @@ TEST(Progress, one_line_says_it_all) {
               "3 min 20 s | 4.13 M nodes | 20.6 k nodes/s | queue 7 | idle 1/4 | results 3 | best 1.5");
 }
 
+TEST(Progress, a_stage_is_named) {
+    auto some = record();
+    some.stage = "stage 3 of 12: one kernel, 3 block ops";
+
+    EXPECT_TRUE(progress_text(some).ends_with("| best 1.5 | stage 3 of 12: one kernel, 3 block ops"));
+}
+
 TEST(Progress, no_best_is_a_dash_and_lost_ranks_are_named) {
     auto some = record();
     some.best = std::numeric_limits<double>::infinity();

@@ -77,6 +77,7 @@ std::string nothing_found(search::ProblemInfo const& info, search::Counts const&
 std::string stages_told(Space const& space, search::ProblemInfo const& info, search::Counts const& counts,
                         std::string_view status) {
     auto const all = space.stages.size();
+    if (all == 1) return {};
     if (status == "complete") return fmt::format("all {} complete", all);
     auto const reached = std::min<std::size_t>(counter(info, counts, "stage"), all - 1);
     return fmt::format("{} of {} complete; then: {}", reached, all, words_of(space.stages[reached]));

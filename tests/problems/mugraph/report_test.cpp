@@ -133,6 +133,24 @@ TEST(Told, all_refusals_are_counted_together) {
 
 // --- records of a search ---
 
+TEST(Told, which_stages_are_complete_and_which_comes_next) {
+    auto config = of({{{"O"}, "relu", {"X"}, {}}});
+    config.program.inputs.pop_back();
+    auto const space = make_space(config);
+    auto const info = Mugraph(config, {}, 1).info();
+    auto counts = search::zero_counts(info);
+    auto const stage = std::ranges::find(info.counters, "stage", &search::CounterInfo::name) - info.counters.begin();
+    counts.counters[static_cast<std::size_t>(stage)] = 2;
+
+    EXPECT_EQ(info.stage_names.size(), space.stages.size());
+    EXPECT_THAT(search::stage_text(info, 2), testing::MatchesRegex("stage 3 of [0-9]+: one kernel, 3 block ops"));
+    EXPECT_THAT(stages_told(space, info, counts, "time_limit"),
+                testing::MatchesRegex("2 of [0-9]+ complete; then: one kernel, 3 block ops"));
+    EXPECT_THAT(stages_told(space, info, counts, "complete"), testing::MatchesRegex("all [0-9]+ complete"));
+    config.space.max_block_ops = 2;
+    EXPECT_EQ(stages_told(make_space(config), info, counts, "complete"), "") << "one stage";
+}
+
 TEST(Stored, records_say_what_was_found_out) {
     auto const small = search(product_of_roots()), large = search(mirage("rmsnorm_linear", {2, 4096, 6144}));
 

@@ -40,8 +40,8 @@ struct Begin {
     std::array<std::uint8_t, max_operands> operands{};
     std::array<Cut, max_operands> cuts{};
     std::array<Axis, 3> axes{};
-    /// 0: the loop has a range of its own. Else 1 + the symbol of an axis of an earlier kernel: one step for each of its
-    /// blocks, whose partial results are put together.
+    /// 0: the loop has a range of its own. Else 1 + the symbol of an axis of an earlier kernel: one step for each of
+    /// its blocks, whose partial results are put together.
     std::uint8_t loop_as = 0;
 
     [[nodiscard]] bool has_loop() const {

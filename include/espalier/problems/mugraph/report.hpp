@@ -32,7 +32,7 @@ using Records = std::vector<search::ResultRecord>;
 /// states -> rejected by reason -> candidates -> verified -> proved.
 [[nodiscard]] search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& counts,
                                     Records const& records);
-/// `3 of 12 complete; then: one kernel, 4 block ops`.
+/// `3 of 12 complete; then: one kernel, 4 block ops`; nothing where there is one stage.
 [[nodiscard]] std::string stages_told(Space const& space, search::ProblemInfo const& info, search::Counts const& counts,
                                       std::string_view status);
 /// What ate most, or that the search has not come to its end. `status` is `complete`, `running`, or why it ended.
