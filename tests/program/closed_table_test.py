@@ -18,7 +18,7 @@ ROW = "function<softsign>({.real = real_smooth<[](double x) { return x / (1 + st
 
 def row(text):
     """After that of clamp."""
-    return (TABLE, ", low_and_high),\n", ", low_and_high),\n        " + text)
+    return (TABLE, "low_and_high),\n", "low_and_high),\n        " + text)
 
 
 class ClosedTable(unittest.TestCase):
@@ -53,9 +53,10 @@ class ClosedTable(unittest.TestCase):
     def test_nor_does_one_without_a_row(self):
         self.assertIn("an op without a row", self.compile(ENUMERATOR, NAME))
 
-    def test_nor_does_a_function_without_its_sign_or_value(self):
+    def test_nor_does_a_function_without_its_sign_value_or_code(self):
         self.assertIn("without its sign", self.compile(ENUMERATOR, NAME, row(ROW.replace(", .sign = sign_of_first", ""))))
         self.assertIn("without its value", self.compile(ENUMERATOR, NAME, row("function<softsign>({.sign = sign_of_first}),\n")))
+        self.assertIn("or its code", self.compile(ENUMERATOR, NAME, row(ROW.replace(', .c = "x0"', ""))))
 
 
 if __name__ == "__main__":
