@@ -15,12 +15,12 @@ namespace {
 
 std::string build_text(std::string const& name) {
     return fmt::format(R"sh(#!/bin/sh
-# Compiles the shared library {0}.so, and bench, which checks and measures it. CXX and CXXFLAGS may name others.
+# Compiles the shared library lib{0}.so, and bench, which checks and measures it. CXX and CXXFLAGS may name others.
 set -eu
 cd "$(dirname "$0")"
 CXX=${{CXX:-c++}}
 CXXFLAGS=${{CXXFLAGS:-{1}}}
-$CXX $CXXFLAGS -shared -fPIC -o {0}.so {0}.cpp -lm
+$CXX $CXXFLAGS -shared -fPIC -o lib{0}.so {0}.cpp -lm
 $CXX $CXXFLAGS -o bench bench.cpp {0}.cpp {0}_input.cpp -lm
 )sh",
                        name, compiler_flags);

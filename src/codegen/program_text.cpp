@@ -1,7 +1,7 @@
 #include "espalier/codegen/program_text.hpp"
 
-#include "preludes.hpp"
 #include "step_text.hpp"
+#include "texts.hpp"
 
 #include <fmt/format.h>
 
@@ -103,18 +103,6 @@ std::string calls(Plan const& plan) {
     return out;
 }
 
-constexpr std::string_view threads_text = R"c(
-#ifdef _OPENMP
-extern "C" int omp_get_thread_num(void);
-extern "C" int omp_get_max_threads(void);
-static inline long thread_number() { return omp_get_thread_num(); }
-static inline long thread_count() { return omp_get_max_threads(); }
-#else
-static inline long thread_number() { return 0; }
-static inline long thread_count() { return 1; }
-#endif
-)c";
-
 bool has_products(Plan const& plan) {
     auto const is_one = [](Step const& step) { return step.product.rows > 0; };
     return std::ranges::any_of(plan.kernels, [&](Kernel const& kernel) {
@@ -127,18 +115,20 @@ std::string pack_case(Buffer const& buffer) {
     auto const& shape = buffer.shape;
     auto const columns = shape.back(), rows = shape[shape.rank() - 2];
     auto const matrices = element_count(shape) / (rows * columns);
-    return fmt::format(R"c(    if (input == {}) {{
-        {}* const packed = ({}*)to;
-#pragma omp parallel for collapse(2)
-        for (long m = 0; m < {}; ++m)
-            for (long n = 0; n < {}; n += {})
-                for (long k = 0; k < {}; ++k)
-                    for (long i = 0; i < {}; ++i)
-                        packed[m * {}L + n * {}L + k * {} + i] = (({} const*)from)[m * {}L + k * {}L + n + i];
-    }}
-)c",
-                       buffer.argument, type_name(buffer), type_name(buffer), matrices, columns, buffer.panel, rows,
-                       buffer.panel, rows * columns, rows, buffer.panel, type_name(buffer), rows * columns, columns);
+    auto const type = type_name(buffer);
+    Lines out;
+    out.open(fmt::format("if (input == {})", buffer.argument));
+    out.add(fmt::format("{0}* const packed = ({0}*)to;", type));
+    out.directive("#pragma omp parallel for collapse(2)");
+    out.add(fmt::format("for (long m = 0; m < {}; ++m)", matrices));
+    out.add(fmt::format("    for (long n = 0; n < {}; n += {})", columns, buffer.panel));
+    out.add(fmt::format("        for (long k = 0; k < {}; ++k)", rows));
+    out.add(fmt::format("            for (long i = 0; i < {}; ++i)", buffer.panel));
+    out.add(fmt::format(
+        "                packed[m * {0}L + n * {1}L + k * {2} + i] = (({3} const*)from)[m * {0}L + k * {4}L + n + i];",
+        rows * columns, rows, buffer.panel, type, columns));
+    out.close();
+    return out.text();
 }
 std::string pack_text(Plan const& plan, std::string const& name) {
     std::string sizes, packs;
@@ -163,10 +153,10 @@ std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
 std::string cpu_source(Plan const& plan, std::string const& name) {
     auto const is_double = plan.arithmetic == program::DType::f64;
     auto const element = program::info(plan.arithmetic).size_bytes;
-    return fmt::format("// Compile: c++ {} -shared -fPIC -o {}.so {}.cpp -lm\n", compiler_flags, name, name) +
+    return fmt::format("// Compile: c++ {} -shared -fPIC -o lib{}.so {}.cpp -lm\n", compiler_flags, name, name) +
            (is_double ? "#define DOUBLE\n" : "") + std::string(cpu_prelude()) + std::string(conversions_text()) +
            std::string(functions_text()) + (has_products(plan) ? std::string(product_text()) : std::string()) +
-           std::string(threads_text) + "\n" + kernels(plan, {}) + pack_text(plan, name) +
+           std::string(threads_text()) + "\n" + kernels(plan, {}) + pack_text(plan, name) +
            fmt::format(
                "\nextern \"C\" unsigned long {}_workspace_bytes(void) {{ return {}ul + {}ul * thread_count(); }}\n",
                name, plan.between_bytes, plan.tile_elements() * element) +
