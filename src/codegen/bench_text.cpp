@@ -58,8 +58,7 @@ std::string bench_source(Plan const& input, std::string const& name, std::string
                        "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                        "#include <sys/mman.h>\n#include <time.h>\n#include <unistd.h>\n\n") +
            facts(input, name, target, where) + std::string(memory_text()) + "\n" + std::string(conversions_text()) +
-           reference_source(input) + std::string(harness_text()) +
-           std::string(where == BenchOf::device ? device_sample_text() : sample_text()) + std::string(main_text());
+           reference_source(input) + std::string(harness_text());
 }
 
 } // namespace espalier::codegen

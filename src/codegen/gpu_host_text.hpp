@@ -3,7 +3,6 @@
 #include "espalier/codegen/gpu_plan.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace espalier::codegen {
 
@@ -16,9 +15,5 @@ namespace espalier::codegen {
 [[nodiscard]] std::string cuda_host(GpuPlan const& plan, std::string const& name);
 /// The declarations of both.
 [[nodiscard]] std::string gpu_header(GpuPlan const& plan, std::string const& name);
-
-/// What both are made of: names, sizes and launches; and NAME itself.
-[[nodiscard]] std::string host_facts(GpuPlan const& plan, std::string const& name);
-[[nodiscard]] std::string_view whole_text();
 
 } // namespace espalier::codegen

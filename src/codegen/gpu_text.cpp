@@ -1,7 +1,7 @@
 #include "espalier/codegen/gpu_text.hpp"
 
-#include "gpu_preludes.hpp"
 #include "gpu_step_text.hpp"
+#include "texts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,6 +69,8 @@ std::string gpu_kernels(GpuPlan const& plan, std::string const& name) {
     for (std::size_t i = 0; i < plan.kernels.size(); ++i) print_kernel(i, plan, name, out);
     return out.text();
 }
+
+std::string gpu_words() { return std::string(gpu_words_text()); }
 
 std::string gpu_parameters(Plan const& plan) {
     std::vector<std::string> all;

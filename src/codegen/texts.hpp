@@ -17,15 +17,21 @@ namespace espalier::codegen {
 /// float64 with a bound on what a program in the storage dtype may be away from it. ROUNDING is that of the arithmetic.
 [[nodiscard]] std::string_view reference_prelude();
 
+/// OpenCL C: half-precision numbers are loaded and stored by its own functions, which need no extension.
+[[nodiscard]] std::string_view opencl_prelude();
+[[nodiscard]] std::string_view cuda_prelude();
+/// Of both: sums, choices, loads and stores that are the same.
+[[nodiscard]] std::string_view gpu_words_text();
+/// Who finds the device and keeps tensors there; and the program on tensors of the host, by those functions.
+[[nodiscard]] std::string_view opencl_host_text();
+[[nodiscard]] std::string_view cuda_host_text();
+[[nodiscard]] std::string_view gpu_whole_text();
+
 /// How many threads there are, and which one this is.
 [[nodiscard]] std::string_view threads_text();
-/// Of bench: memory and threads; checks; samples of time, here or on a device, where every copy of the inputs is
-/// uploaded before the first; what becomes of them.
+/// Of bench: memory and threads; checks and measurements.
 [[nodiscard]] std::string_view memory_text();
 [[nodiscard]] std::string_view harness_text();
-[[nodiscard]] std::string_view sample_text();
-[[nodiscard]] std::string_view device_sample_text();
-[[nodiscard]] std::string_view main_text();
 /// Of the Python module, below what differs from program to program.
 [[nodiscard]] std::string_view wrapper_text();
 

@@ -81,6 +81,9 @@ class OpenCl(Gpu):
 
         self.assertTrue(told["measured"][0]["checked"])
         self.assertGreater(told["measured"][0]["ms"], 0)
+        self.assertEqual(told["measured"][0]["target"], "opencl")
+        shown = json.loads(self.espalier("show", "run", "--json").stdout)["results"]
+        self.assertEqual(shown[0]["cost_source"], "estimated")  # the run ranks times of one kind
 
     def test_what_is_missing_is_said_by_build(self):
         self.found("rmsnorm_linear", SMALL)

@@ -91,7 +91,9 @@ Measurement measured_program(MugraphConfig const& config, search::ResultRecord c
     auto const measured =
         codegen::measure(package_of(config, record, id),
                          {.target = options.target, .seconds = options.seconds, .threads = options.threads});
-    auto const times = times_json(measured);
+    auto times = times_json(measured);
+    auto const is_default = options.target.empty() || options.target == codegen::targets().front().name;
+    if (!is_default) times["target"] = options.target;
     auto const& [ms, low, high] = measured.program;
     return {.cost = 1e3 * ms,
             .noise = ms > 0 ? (high - low) / 2 / ms : 0,
@@ -99,7 +101,7 @@ Measurement measured_program(MugraphConfig const& config, search::ResultRecord c
             .reason = measured.reason,
             .more = times,
             .text = told(measured),
-            .payload = payload_with(record, times)};
+            .payload = is_default ? std::optional(payload_with(record, times)) : std::nullopt};
 }
 
 std::optional<StoredTimes> times_of(search::ResultRecord const& record) {
