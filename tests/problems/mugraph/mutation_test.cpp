@@ -46,9 +46,12 @@ private:
         auto const tensors = program::infer(original_);
         auto& body = mutant.bodies[b];
         for (auto const& op : mutant.ops)
-            for (std::size_t i = 0; op.body == static_cast<int>(b) && i < op.inputs.size(); ++i)
-                body.inputs[i].shape =
-                    program::tile_shape(tensors[op.inputs[i]].shape, body.schedule.inputs[i], body.schedule);
+            for (std::size_t i = 0; op.body == static_cast<int>(b) && i < op.inputs.size(); ++i) {
+                auto const& whole = tensors[op.inputs[i]].shape;
+                auto& partition = body.schedule.inputs[i];
+                partition = program::with_tails(partition, whole, body.schedule);
+                body.inputs[i].shape = program::tile_shape(whole, partition, body.schedule);
+            }
     }
     void change_ops(std::size_t b) {
         for (auto const i : original_.bodies[b].ops.ids())
@@ -130,6 +133,17 @@ Tally expect_only_equal_mutants_pass(MugraphConfig const& config) {
                 EXPECT_FALSE(is_really_equal(reference, mutant)) << check.reason << '\n' << record.text;
         }
     return tally;
+}
+
+TEST(Mutation, of_programs_with_smaller_last_tiles_only_equal_programs_pass) {
+    auto config = full("rmsnorm_linear", {2, 67, 71});
+    config.space.max_kernel_ops = 1;
+    config.space.schedules = SpaceConfig::Schedules::best;
+
+    auto const tally = expect_only_equal_mutants_pass(config);
+
+    EXPECT_GT(tally.mutants, 300);
+    EXPECT_GT(tally.rejected, 150);
 }
 
 TEST(Mutation, of_rmsnorm_and_linear_only_equal_programs_pass) {
