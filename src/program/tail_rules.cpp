@@ -22,7 +22,7 @@ public:
         for (int d = 0; d < read.index.rank(); ++d) {
             auto const& tail = tails[static_cast<std::size_t>(d)];
             auto const& position = read.index[d];
-            if (tail.is_there() && !is_as_it_is(position))
+            if (tail.is_there() && !is_as_it_is(position, read.shape[d]))
                 problem_ = "it does not read a dimension whose last tile is smaller from end to end";
             for (auto const& digit : position.digits) unite(digit.loop, tail);
         }
@@ -47,10 +47,11 @@ public:
 private:
     [[nodiscard]] std::size_t kept() const { return static_cast<std::size_t>(nest_.kept.rank()); }
     [[nodiscard]] bool has_tail(std::size_t loop) const { return tails_[loop] && tails_[loop]->is_there(); }
-    [[nodiscard]] bool is_as_it_is(Position const& position) const {
+    /// `size`: of the dimension that is read.
+    [[nodiscard]] bool is_as_it_is(Position const& position, std::int64_t size) const {
         if (position.digits.size() != 1 || position.offset != 0) return false;
         auto const& digit = position.digits[0];
-        return digit.stride == 1 && digit.below == 1 && digit.size == nest_.loop_size(digit.loop);
+        return digit.stride == 1 && digit.below == 1 && digit.size == size && size == nest_.loop_size(digit.loop);
     }
     void unite(std::size_t loop, Tail const& tail) {
         auto& known = tails_[loop];
@@ -86,6 +87,10 @@ TileSize size_of_tile(std::int64_t whole, std::int64_t parts, std::int64_t last)
 
 ResultTails tails_of_result(OpInfo const& row, RuleInput<std::int64_t> const& in, std::span<Tails const> operands) {
     std::vector<Tails> sources(operands.begin(), operands.end());
+    auto const has_any = [](Tails const& tails) { return std::ranges::any_of(tails, &Tail::is_there); };
+    if (row.field.move == Move::reshape && row.field.access == Access::rearrange &&
+        std::ranges::any_of(operands, has_any))
+        return {{}, "its sizes are those of tiles that are not the last"};
     for (auto const& nest : meaning_of(row, in).nests) {
         LoopTails loops(nest);
         for (auto const& read : nest.reads) loops.add(read, sources[read.source]);

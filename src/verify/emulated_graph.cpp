@@ -60,7 +60,7 @@ private:
     static program::Small<program::Read, 4> skipping(program::Small<program::Read, 4> const& reads) {
         program::Small<program::Read, 4> out;
         for (auto read : reads) {
-            read.outside = program::Outside::skip;
+            if (read.outside == program::Outside::never) read.outside = program::Outside::skip;
             out.push(read);
         }
         return out;

@@ -124,6 +124,12 @@ inline Shape made_of(Op const& op, Operands const& in, Shape const& full) {
             };
             if (std::ranges::all_of(in, is_one)) out[d] = 1;
         }
+    } else if (rule.access == Access::rearrange && rule.move == program::Move::reshape) {
+        return full; // of tiles that are all of one size
+    } else if (rule.access == Access::rearrange && rule.move != program::Move::permute) {
+        auto const axis = *axis_of(op.attributes, first);
+        out = first;
+        out[axis] = full[axis];
     } else if (rule.access == Access::rearrange) {
         auto const order = program::permutation_of(op.attributes, full.rank()).value();
         for (int d = 0; d < full.rank(); ++d) out[d] = first[order[static_cast<std::size_t>(d)]];

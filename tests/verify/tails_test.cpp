@@ -137,7 +137,7 @@ TEST(Tails, random_programs_have_the_values_of_slices_in_the_field) {
 TEST(Tails, random_programs_have_the_values_of_slices_in_floats) {
     RandomPrograms random(base::Seed{32}, RandomPrograms::Cuts::uneven);
     std::size_t compared = 0;
-    for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
         auto const program = random.next();
         if (!has_tails(program)) continue;
         real::Inputs const inputs{.seed = seed, .signs = real::Inputs::Signs::positive, .spread = 2};
@@ -187,7 +187,7 @@ std::vector<std::uint32_t> taken(Tiles const& whole, Demand const& demand) {
 TEST(Tails, tapes_have_the_values_of_the_plain_evaluator) {
     RandomPrograms random(base::Seed{33}, RandomPrograms::Cuts::uneven);
     std::size_t compared = 0;
-    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
         auto const program = random.next();
         if (!has_tails(program)) continue;
         Draw const draw{.seed = seed};
