@@ -107,6 +107,7 @@ private:
         for (auto const operand : block_.ops[maker].inputs) sources.push_back(homes_[operand]);
         homes_[id] = new_tile(tensors_[id].shape);
         if (op.row.field.reduction.is_rescaled) return add_rescaled(op, sources, homes_[id]);
+        if (op.row.field.terms == 2 && cpu_.lanes > 0) return add_terms(op, sources, side(maker), homes_[id]);
         for (auto const& nest : op.meaning.nests) {
             auto const is_last = &nest == &op.meaning.nests.back();
             auto const target = is_last ? homes_[id] : new_tile(nest.kept);
@@ -123,6 +124,20 @@ private:
         return text;
     }
 
+    /// a c + b d as two products, each of which registers can hold, and their sum.
+    void add_terms(Applied const& op, std::vector<View> const& in, std::vector<Step>& steps, View const& target) {
+        auto const apply = [&](program::OpCode code, View const& a, View const& b, View const& to) {
+            program::Attributes const none;
+            std::vector const shapes{a.shape, b.shape};
+            auto const& row = program::info(code);
+            auto const meaning = program::meaning_of(row, {shapes, none, 0, block_.schedule.loop});
+            steps.push_back(step_of({row, none, meaning, op.what}, meaning.nests.front(), {a, b}, to));
+            return to;
+        };
+        auto const first = apply(program::OpCode::matmul, in[0], in[2], new_tile(target.shape));
+        auto const second = apply(program::OpCode::matmul, in[1], in[3], new_tile(target.shape));
+        apply(program::OpCode::add, first, second, target);
+    }
     /// Without an epilogue the sum is the result.
     void add_accumulator(Applied const& op, Nest const& nest, std::vector<View> const& sources, View const& target) {
         auto const whole = step_of(op, nest, sources, target);

@@ -269,6 +269,11 @@ Codec<Source> op_list_codec() {
             std::erase_if(map.entries, [](Entry const& entry) { return entry.key == "weights"; });
         return map;
     };
+    codec.schema = [schema = codec.schema] { // without it there are none, which is no value that one would write
+        auto out = schema();
+        out["properties"]["weights"].erase("default");
+        return out;
+    };
     return codec;
 }
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace espalier::codegen {
 namespace {
 
@@ -58,6 +60,31 @@ std::vector<Graph> all_shapes() {
                                                                                            {{1, 61, 30, 200}, 2, 5}})
             out.push_back(blocked(sizes, op, blocks, steps));
     return out;
+}
+
+TEST(Products, of_two_terms_are_two_products_and_a_sum) {
+    program::Schedule schedule{.grid = {2, 1, 1}, .loop = 2, .output = {1, -1, -1}};
+    schedule.inputs = {{{-1, -1, -1}, 1}, {{-1, -1, -1}, 1}, {{1, -1, -1}, 0}, {{1, -1, -1}, 0}};
+    GraphBuilder kernel, block(schedule);
+    std::vector<Shape> const shapes{{5, 12}, {5, 8}, {12, 64}, {8, 64}};
+    std::vector<int> outside, inside;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        outside.push_back(kernel.input(shapes[i]));
+        inside.push_back(block.input(tile_shape(shapes[i], schedule.inputs[i], schedule)));
+    }
+    auto const sum = block.op(OpCode::accumulate, {block.op(OpCode::concat_matmul, inside)});
+    auto graph = kernel.build({kernel.graph(block.build({sum}), outside)});
+    graph.dtype = graph.bodies[0].dtype = program::DType::f32;
+    CpuShape const cpu = this_cpu();
+    compiled::Library const library({graph}, "-std=c++17 -O1 -fopenmp -march=native", cpu);
+    auto const inputs = integers(graph);
+
+    auto const found = library.run(0, inputs);
+
+    EXPECT_EQ(found[0], doubles::Interpreter(graph).run(inputs)[0].values);
+    EXPECT_EQ(std::ranges::count_if(make_plan(graph, cpu).kernels[0].in_loop,
+                                    [](Step const& step) { return step.product.rows > 0; }),
+              2);
 }
 
 TEST(Products, are_exact_on_integers_for_every_shape_and_width_of_vectors) {

@@ -48,10 +48,14 @@ Base experiment_with(std::string const& key, Json const& fallback) {
     for (auto const* name : {"axes", "reductions", "payload", "max_steps", "broadcast", "segments", "sweep"})
         if (key == std::string("problem.") + name) return {minimal_placement, "problem.max_steps=5"};
     if (key == "problem.granularity" || !is_in("problem")) return {minimal, "problem.tree=T1"};
-    for (auto const& builtin : program::builtins())
+    for (auto const& builtin : program::builtins()) {
+        auto const& variants = builtin.variants;
+        if (key == "problem.program.variant" && !variants.empty() && fallback == variants.front().name)
+            return {minimal_mugraph, "problem.program={builtin: " + std::string(builtin.name) + "}"};
         for (auto const& size : builtin.keys)
             if (key == "problem.program." + std::string(size.name) && fallback == size.default_size)
                 return {minimal_mugraph, "problem.program={builtin: " + std::string(builtin.name) + "}"};
+    }
     return {minimal_mugraph, "problem.prune=native"};
 }
 
