@@ -206,7 +206,7 @@ TEST(Pruning, asks_z3_every_question_once_whatever_the_number_of_threads) {
     config.space.loops = {4};
     config.space.tiles = {16};
     config.space.kernel_ops = {OpCode::matmul};
-    config.space.block_ops = {OpCode::matmul, OpCode::accumulate};
+    config.space.block_ops = {OpCode::matmul, OpCode::accumulate, OpCode::accumulate_rms, OpCode::div};
     config.space.max_block_ops = 5;
     std::set<std::uint64_t> queries;
 
