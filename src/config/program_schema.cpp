@@ -197,7 +197,10 @@ Source canonical_source(Source const& source) {
         program::TensorId const id{first + static_cast<int>(out.ops.size())};
         auto const rank = tensors[op.inputs.front()].shape.rank();
         auto& one = out.ops.emplace_back();
-        one = {{name_of(id)}, std::string(info(op.code).name), {}, canonical_attributes(op.attributes, rank),
+        one = {{name_of(id)},
+               std::string(info(op.code).name),
+               {},
+               canonical_attributes(op.attributes, rank),
                canonical_words(op.attributes)};
         for (auto const input : op.inputs) one.in.push_back(name_of(input));
     }

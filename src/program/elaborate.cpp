@@ -196,7 +196,8 @@ private:
         auto const* const words = words_of(i, AttributeName::dtype);
         auto const dtype = words && words->size() == 1 ? find_dtype(words->front()) : std::nullopt;
         if (dtype)
-            return apply(i, code, in, source_.ops[i].attributes.with(AttributeName::dtype, static_cast<std::int64_t>(*dtype)));
+            return apply(i, code, in,
+                         source_.ops[i].attributes.with(AttributeName::dtype, static_cast<std::int64_t>(*dtype)));
         std::vector<std::string> names;
         for (auto const& known : dtypes) names.emplace_back(known.name);
         if (words && words->size() == 1)
@@ -228,10 +229,12 @@ private:
         auto const axis = axis_or_last(i, in.front());
         auto const size = shape(in.front())[axis];
         auto const from = border(i, AttributeName::from, {0, {}}, size);
-        auto const to = border(i, AttributeName::to, {size, {{words(in.front()).rank() > axis ? words(in.front())[axis] : Word{}, 1}}}, size);
+        auto const to = border(i, AttributeName::to,
+                               {size, {{words(in.front()).rank() > axis ? words(in.front())[axis] : Word{}, 1}}}, size);
         if (!from || !to) return std::nullopt;
         if (from->value < 0 || to->value > size || from->value >= to->value) {
-            problem(Part::op, i, "slice takes {} to {} of {} elements along `axis` {}: give `from` before `to`, both within it",
+            problem(Part::op, i,
+                    "slice takes {} to {} of {} elements along `axis` {}: give `from` before `to`, both within it",
                     from->value, to->value, size, axis);
             return std::nullopt;
         }
@@ -328,9 +331,11 @@ private:
         auto const wanted = wanted_shape(i, in.front());
         if (!wanted) return std::nullopt;
         Attributes attributes;
-        attributes = attributes.with(AttributeName::shape, std::vector<double>(wanted->numbers.begin(), wanted->numbers.end()));
+        attributes =
+            attributes.with(AttributeName::shape, std::vector<double>(wanted->numbers.begin(), wanted->numbers.end()));
         if (element_count(wanted->numbers) != element_count(shape(in.front()))) {
-            problem(Part::op, i, "`shape` {} has {} elements, but {}: give sizes with that product, or one of them as -1",
+            problem(Part::op, i,
+                    "`shape` {} has {} elements, but {}: give sizes with that product, or one of them as -1",
                     to_text(wanted->numbers), element_count(wanted->numbers), elements_text(i, in));
             return std::nullopt;
         }
@@ -352,7 +357,8 @@ private:
             return std::nullopt;
         }
         if (dims->size() > static_cast<std::size_t>(max_rank)) {
-            problem(Part::op, i, "`shape` has {} dimensions, but a tensor has at most {}: merge some", dims->size(), max_rank);
+            problem(Part::op, i, "`shape` has {} dimensions, but a tensor has at most {}: merge some", dims->size(),
+                    max_rank);
             return std::nullopt;
         }
         Sized out;
@@ -385,7 +391,8 @@ private:
     bool fill_in(std::size_t i, int open, TensorId of, Sized& out) {
         auto const all = element_count(shape(of)), known = element_count(out.numbers);
         if (all % known != 0) {
-            problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are no multiple of {}", all, known);
+            problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are no multiple of {}", all,
+                    known);
             return false;
         }
         out.numbers[open] = all / known;
@@ -398,8 +405,10 @@ private:
                 if (rest.exponent(s) < 0) return false;
             return true;
         };
-        if (is_product()) out.words[open] = rest;
-        else out.words[open] = size_word(all / known);
+        if (is_product())
+            out.words[open] = rest;
+        else
+            out.words[open] = size_word(all / known);
         return true;
     }
     /// Of a size that nobody named.

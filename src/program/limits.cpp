@@ -69,8 +69,7 @@ std::optional<std::string> problem_of(OpInfo const& row, Attribute const& attrib
     auto const label = name(attribute.name);
     if (std::ranges::find(row.attributes, attribute.name) == row.attributes.end())
         return fmt::format("{} has no attribute `{}`: remove it", row.name, label);
-    auto const is_list =
-        attribute.name == AttributeName::permutation || attribute.name == AttributeName::shape;
+    auto const is_list = attribute.name == AttributeName::permutation || attribute.name == AttributeName::shape;
     if (attribute.values.size() != 1 && !is_list)
         return fmt::format("`{}` has {} values: give one number", label, attribute.values.size());
     for (auto const value : attribute.values)

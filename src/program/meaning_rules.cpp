@@ -179,8 +179,8 @@ std::array<std::int64_t, max_rank> strides_of(Shape const& shape) {
     return out;
 }
 
-/// floor(n / stride) mod size, where n is the row-major place in `kept` of what the loops are at. Nothing if a loop lies
-/// across a border of that digit and cannot be cut there.
+/// floor(n / stride) mod size, where n is the row-major place in `kept` of what the loops are at. Nothing if a loop
+/// lies across a border of that digit and cannot be cut there.
 std::optional<Position> digit_of_place(Shape const& kept, std::int64_t stride, std::int64_t size) {
     Position out;
     auto const strides = strides_of(kept);
@@ -190,8 +190,8 @@ std::optional<Position> digit_of_place(Shape const& kept, std::int64_t stride, s
         if (low >= high) continue;
         if (low % own != 0 || low % stride != 0 || high % low != 0) return std::nullopt;
         if ((own * kept[i]) % high != 0 || (stride * size) % high != 0) return std::nullopt;
-        out.digits.push({.loop = static_cast<std::size_t>(i), .size = high / low, .stride = low / stride,
-                         .below = low / own});
+        out.digits.push(
+            {.loop = static_cast<std::size_t>(i), .size = high / low, .stride = low / stride, .below = low / own});
     }
     return out;
 }

@@ -136,7 +136,8 @@ SymbolTable::SymbolTable(Source const& source, Relations const& relations) : rel
         for (auto const& dim : input.dims) add_words(dim);
     for (auto const& op : source.ops) {
         auto const size = op.attributes.get(AttributeName::size, 1);
-        if (size > 1 && size <= static_cast<double>(max_dim)) add(std::to_string(static_cast<std::int64_t>(size)), static_cast<std::int64_t>(size));
+        if (size > 1 && size <= static_cast<double>(max_dim))
+            add(std::to_string(static_cast<std::int64_t>(size)), static_cast<std::int64_t>(size));
         for (auto const& attribute : op.words)
             for (auto const& word : attribute.words)
                 if (attribute.name == AttributeName::shape) add_words(word);

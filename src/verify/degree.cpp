@@ -86,7 +86,8 @@ private:
     static Degree one_of(std::vector<Degree> const& in) {
         auto out = in[0];
         for (auto const& other : in)
-            out = {std::max(out.above, other.above), std::max(out.below, other.below), std::max(out.calls, other.calls)};
+            out = {std::max(out.above, other.above), std::max(out.below, other.below),
+                   std::max(out.calls, other.calls)};
         return out;
     }
     Degree pointwise(OpInfo const& row, std::vector<Degree> const& in, double elements) {

@@ -202,7 +202,8 @@ private:
         }
         auto& out = sources.scratch.back();
         if (auto const* const dtype = op.attributes.find(program::AttributeName::dtype))
-            for (auto& number : out) number.low = rounded_to(static_cast<program::DType>(dtype->values.front()), number.low);
+            for (auto& number : out)
+                number.low = rounded_to(static_cast<program::DType>(dtype->values.front()), number.low);
         for (auto& number : out) number = arithmetic_->stored(number);
         return std::move(out);
     }

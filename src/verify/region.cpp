@@ -176,7 +176,8 @@ private:
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
             if (plan.operands[j].is_needed) region(op.inputs[j]).add(plan.operands[j]);
     }
-    /// A norm gives whole rows, a concatenation something of every part, and a reshape what is a product in both shapes.
+    /// A norm gives whole rows, a concatenation something of every part, and a reshape what is a product in both
+    /// shapes.
     void widen(Op const& op, Region& out) const {
         auto const& rule = info(op.code).field;
         if (!out.is_needed) return;

@@ -44,7 +44,7 @@ protected:
         auto const registers = found(said, "Used ([0-9]+) registers");
         EXPECT_EQ(stores.size(), kernels) << what << said;
         EXPECT_EQ(registers.size(), kernels) << what;
-        EXPECT_THAT(stores, testing::Each(0)) << what;
+        EXPECT_THAT(stores, testing::Each(0)) << what << said;
         EXPECT_THAT(loads, testing::Each(0)) << what;
         EXPECT_THAT(registers, testing::Each(testing::Le(128))) << what;
     }

@@ -15,8 +15,8 @@ bool is_concatenation(program::OpInfo const& row) {
     return row.field.access == program::Access::rearrange && row.field.move == program::Move::concat;
 }
 bool adds(program::OpInfo const& row) {
-    return row.field.terms > 1 || (program::is_pointwise(row) && (row.field.scalar == field::Scalar::add ||
-                                                                  row.field.scalar == field::Scalar::sub));
+    return row.field.terms > 1 || (program::is_pointwise(row) &&
+                                   (row.field.scalar == field::Scalar::add || row.field.scalar == field::Scalar::sub));
 }
 
 /// Which part each concatenation is read as, in the order of the ops; -1: their sum.
@@ -90,8 +90,7 @@ private:
 
     [[nodiscard]] std::vector<ExprId> inputs() {
         std::vector<ExprId> out;
-        for (std::size_t i = 0; i < target_.graph.inputs.size(); ++i)
-            out.push_back(builder_.leaf(static_cast<int>(i)));
+        for (std::size_t i = 0; i < target_.graph.inputs.size(); ++i) out.push_back(builder_.leaf(static_cast<int>(i)));
         return out;
     }
     ExprId apply(OpId at, std::vector<ExprId> const& arguments, int output) {
@@ -99,8 +98,7 @@ private:
         std::vector<program::SymbolicShape> operands;
         for (auto const id : op.inputs) operands.push_back(target_.shapes[id]);
         return program::info(op.code).expression(
-            builder_, arguments,
-            {operands, op.attributes, target_.op_sizes[at], {}, output, &target_.op_moves[at]});
+            builder_, arguments, {operands, op.attributes, target_.op_sizes[at], {}, output, &target_.op_moves[at]});
     }
     Parts by_parts(OpId at, std::vector<Parts> const& operands, program::SymbolicShape const& shape, int output) {
         Parts out;

@@ -103,9 +103,7 @@ program::Attributes Target::attributes_at(program::OpInfo const& row, program::A
     if (row.field.reduction.to_size) return attributes.with(AttributeName::size, size.value(sizes));
     if (moves.rank() == 0) return attributes;
     if (row.field.move == program::Move::slice) {
-        auto const border = [&](AttributeName name) {
-            return border_of(moves[0], attributes.whole(name, 0), sizes);
-        };
+        auto const border = [&](AttributeName name) { return border_of(moves[0], attributes.whole(name, 0), sizes); };
         auto const from = border(AttributeName::from), to = border(AttributeName::to);
         return attributes.with(AttributeName::from, from).with(AttributeName::to, to);
     }
@@ -147,7 +145,7 @@ void Target::add_totals() {
         if (rule.move == program::Move::reshape) continue;
         auto const axis = program::axis_of(op.attributes, tensors[id].shape).value();
         auto const is_slice = rule.move == program::Move::slice;
-        auto const &big = is_slice ? op.inputs[0] : id;
+        auto const& big = is_slice ? op.inputs[0] : id;
         auto const size = tensors[big].shape[axis];
         std::vector<std::int64_t> borders{0};
         if (is_slice) {

@@ -55,8 +55,8 @@ struct Target {
     /// A size that is the sum of others, in the order of size: of what is concatenated, and of what slices cut.
     struct Total {
         program::Word whole;
-        std::int64_t number = 0;          ///< of the whole, in the program
-        std::vector<program::Word> parts; ///< the unit word where no dimension is one
+        std::int64_t number = 0;           ///< of the whole, in the program
+        std::vector<program::Word> parts;  ///< the unit word where no dimension is one
         std::vector<std::int64_t> borders; ///< in the program: 0, .., number
     };
     std::vector<Total> totals;

@@ -22,7 +22,7 @@ struct Traits {
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;
     int op_count = 0;
-    int view_count = 0; ///< of them
+    int view_count = 0;            ///< of them
     std::size_t symbols = 0;       ///< of its dimensions
     std::uint32_t taken_twice = 0; ///< see Space
 };

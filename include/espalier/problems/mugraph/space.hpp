@@ -25,10 +25,10 @@ struct SearchOp {
     bool operator==(SearchOp const&) const = default;
 
     program::Attributes attributes;
-    program::Word size;   ///< of sum_to: what it sums down to
+    program::Word size;           ///< of sum_to: what it sums down to
     program::SymbolicShape sizes; ///< of what moves values: see RuleInput
-    bool is_own = false;  ///< at kernel level: makes only what the program's own norms and reductions make
-    bool uses_up = false; ///< of its own, too: nothing else reads its operand
+    bool is_own = false;          ///< at kernel level: makes only what the program's own norms and reductions make
+    bool uses_up = false;         ///< of its own, too: nothing else reads its operand
 
 private:
     program::OpInfo const* row_;
