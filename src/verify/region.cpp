@@ -1,5 +1,7 @@
 #include "region.hpp"
 
+#include "region_moves.hpp"
+
 #include "espalier/base/error.hpp"
 
 #include <algorithm>
@@ -10,7 +12,6 @@ namespace espalier::verify {
 
 using program::Access;
 using program::Graph;
-using program::Move;
 using program::Op;
 using program::OpId;
 using program::OpInfo;
@@ -26,11 +27,6 @@ Indices united(Indices const& a, Indices const& b) {
     Indices out;
     std::ranges::set_union(a, b, std::back_inserter(out));
     return out;
-}
-
-void make_set(Indices& indices) {
-    std::ranges::sort(indices);
-    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
 }
 
 /// What a right-aligned operand of a pointwise op is read at.
@@ -54,87 +50,6 @@ Indices spread(Indices const& columns, std::int64_t size, std::int64_t whole) {
     for (std::int64_t start = 0; start < whole; start += size)
         for (auto const column : columns) out.push_back(start + column);
     return out;
-}
-
-/// Dimensions of one shape that have the elements of dimensions of another, in the same order; ones may be among them.
-struct Group {
-    int from = 0, count = 0;             ///< in the first shape
-    int other_from = 0, other_count = 0; ///< in the second
-};
-std::vector<Group> groups_of(Shape const& a, Shape const& b) {
-    std::vector<Group> out;
-    for (int i = 0, j = 0; i < a.rank() || j < b.rank();) {
-        Group group{i, 0, j, 0};
-        std::int64_t size = 1, other = 1;
-        do {
-            if (j == b.rank() || (size <= other && i < a.rank()))
-                size *= a[i++];
-            else
-                other *= b[j++];
-        } while (size != other);
-        while (i < a.rank() && a[i] == 1) ++i; // what is left are ones
-        while (j < b.rank() && b[j] == 1) ++j;
-        group.count = i - group.from;
-        group.other_count = j - group.other_from;
-        out.push_back(group);
-    }
-    return out;
-}
-
-/// Row-major places of a product of indices, or the indices of places: one list a dimension.
-Indices places_of(std::span<Indices const> dims, Shape const& shape, int from) {
-    Indices out{0};
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-        Indices next;
-        for (auto const start : out)
-            for (auto const i : dims[d]) next.push_back(start * shape[from + static_cast<int>(d)] + i);
-        out = std::move(next);
-    }
-    return out;
-}
-std::vector<Indices> indices_of(Indices const& places, Shape const& shape, int from, int count) {
-    std::vector<Indices> out(static_cast<std::size_t>(count));
-    for (auto place : places)
-        for (int d = count - 1; d >= 0; place /= shape[from + d--])
-            out[static_cast<std::size_t>(d)].push_back(place % shape[from + d]);
-    for (auto& indices : out) make_set(indices);
-    return out;
-}
-
-bool is_whole(std::span<Indices const> dims, Shape const& shape, int from) {
-    for (std::size_t d = 0; d < dims.size(); ++d)
-        if (std::ssize(dims[d]) != shape[from + static_cast<int>(d)]) return false;
-    return true;
-}
-
-/// In another shape, where the same elements are a product too.
-std::vector<Indices> moved_indices(std::vector<Indices> const& dims, Shape const& shape, Shape const& other) {
-    std::vector<Indices> out;
-    for (auto const& group : groups_of(shape, other)) {
-        auto const mine =
-            std::span(dims).subspan(static_cast<std::size_t>(group.from), static_cast<std::size_t>(group.count));
-        if (group.count == 1 && group.other_count == 1) {
-            out.push_back(mine[0]);
-            continue;
-        }
-        if (is_whole(mine, shape, group.from)) {
-            for (int d = 0; d < group.other_count; ++d) out.push_back(all_indices(other[group.other_from + d]));
-            continue;
-        }
-        auto const places = places_of(mine, shape, group.from);
-        for (auto& indices : indices_of(places, other, group.other_from, group.other_count))
-            out.push_back(std::move(indices));
-    }
-    return out;
-}
-
-/// The least that holds `dims` and is a product in both shapes.
-std::vector<Indices> widened(std::vector<Indices> dims, Shape const& shape, Shape const& other) {
-    for (auto before = std::vector<Indices>{}; before != dims;) {
-        before = dims;
-        dims = moved_indices(moved_indices(dims, shape, other), other, shape);
-    }
-    return dims;
 }
 
 /// The backward pass through one graph.
@@ -176,69 +91,12 @@ private:
         for (std::size_t j = 0; j < op.inputs.size(); ++j)
             if (plan.operands[j].is_needed) region(op.inputs[j]).add(plan.operands[j]);
     }
-    /// A norm gives whole rows, a concatenation something of every part, and a reshape what is a product in both
-    /// shapes.
+    /// A norm gives whole rows.
     void widen(Op const& op, Region& out) const {
         auto const& rule = info(op.code).field;
         if (!out.is_needed) return;
         if (rule.access == Access::normalise) out = with_all(std::move(out), axis(op), shape(op, 0));
-        if (rule.access != Access::rearrange) return;
-        if (rule.move == Move::reshape) out.dims = widened(out.dims, out_shape(op), shape(op, 0));
-        if (rule.move == Move::concat) add_every_part(op, out.dims[static_cast<std::size_t>(axis(op))]);
-    }
-    [[nodiscard]] Shape out_shape(Op const& op) const {
-        return program::reshaped(op.attributes, element_count(shape(op, 0))).value();
-    }
-    void add_every_part(Op const& op, Indices& indices) const {
-        std::int64_t from = 0;
-        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            auto const size = shape(op, i)[axis(op)];
-            auto const is_mine = [&](std::int64_t index) { return index >= from && index < from + size; };
-            if (std::ranges::none_of(indices, is_mine)) indices.push_back(from);
-            from += size;
-        }
-        std::ranges::sort(indices);
-    }
-    std::vector<Region> moved_operands(Op const& op, Region const& out, OpPlan& plan) const {
-        switch (info(op.code).field.move) {
-        case Move::permute:
-            break;
-        case Move::reshape:
-            return {reshaped_operand(op, out, plan)};
-        case Move::slice:
-            return {sliced_operand(op, out, plan)};
-        case Move::concat:
-            return parts(op, out);
-        }
-        return {rearranged_operand(op, out)};
-    }
-    Region reshaped_operand(Op const& op, Region const& out, OpPlan& plan) const {
-        std::vector<double> sizes;
-        for (auto const& indices : out.dims) sizes.push_back(static_cast<double>(indices.size()));
-        plan.attributes = op.attributes.with(program::AttributeName::shape, std::move(sizes));
-        return {true, moved_indices(out.dims, out_shape(op), shape(op, 0))};
-    }
-    Region sliced_operand(Op const& op, Region const& out, OpPlan& plan) const {
-        auto const along = axis(op);
-        auto region = out;
-        auto& indices = region.dims[static_cast<std::size_t>(along)];
-        for (auto& index : indices) index += program::slice_of(op.attributes, shape(op, 0)[along]).value().from;
-        plan.attributes = program::Attributes::axis(along);
-        return region;
-    }
-    [[nodiscard]] std::vector<Region> parts(Op const& op, Region const& out) const {
-        std::vector<Region> regions;
-        std::int64_t from = 0;
-        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            auto const size = shape(op, i)[axis(op)];
-            auto region = out;
-            auto& indices = region.dims[static_cast<std::size_t>(axis(op))];
-            std::erase_if(indices, [&](std::int64_t index) { return index < from || index >= from + size; });
-            for (auto& index : indices) index -= from;
-            regions.push_back(std::move(region));
-            from += size;
-        }
-        return regions;
+        if (rule.access == Access::rearrange) widen_moved(op, plan_.tensors, out);
     }
     [[nodiscard]] std::vector<Region> output_regions(OpId i) const {
         auto const first = plan_.regions.begin() + plan_.first_outputs[i].value;
@@ -259,7 +117,7 @@ private:
         case Access::accumulate:
             return reduction_operands(op, out, row, plan);
         case Access::rearrange:
-            return moved_operands(op, out, plan);
+            return moved_operands(op, plan_.tensors, out, plan.attributes);
         case Access::normalise:
             return {out};
         case Access::graph:
@@ -289,12 +147,6 @@ private:
             regions.push_back(with_all(region, is_left || rule.is_transposed ? rank - 1 : rank - 2, operand));
         }
         return regions;
-    }
-    [[nodiscard]] Region rearranged_operand(Op const& op, Region const& out) const {
-        auto const order = program::permutation_of(op.attributes, shape(op, 0).rank()).value();
-        auto region = out;
-        for (std::size_t i = 0; i < out.dims.size(); ++i) region.dims[static_cast<std::size_t>(order[i])] = out.dims[i];
-        return region;
     }
     /// The second operand of a rescaled one broadcasts to the first.
     std::vector<Region> reduction_operands(Op const& op, Region const& out, OpInfo const& row, OpPlan& plan) const {
@@ -393,6 +245,11 @@ void Region::add(Region const& other) {
         return;
     }
     for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = united(dims[i], other.dims[i]);
+}
+
+void make_set(Indices& indices) {
+    std::ranges::sort(indices);
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
 }
 
 Shape Region::shape() const {

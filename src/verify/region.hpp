@@ -21,6 +21,8 @@ struct Region {
     void add(Region const& other);
     [[nodiscard]] program::Shape shape() const;
 };
+/// Puts them in order, each once.
+void make_set(Indices& indices);
 [[nodiscard]] Indices all_indices(std::int64_t size);
 [[nodiscard]] Region whole(program::Shape const& shape);
 [[nodiscard]] Region region_of(Demand const& demand, program::Shape const& shape);
