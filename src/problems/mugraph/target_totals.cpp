@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace espalier::problems::mugraph {
+
+using program::Word;
+
 namespace {
 
 using Total = Target::Total;
