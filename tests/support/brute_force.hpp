@@ -102,13 +102,15 @@ private:
             shape.push_back(total);
         }
         A out(shape);
-        for (auto const& [part, piece] : pieces)
+        for (auto const& one : pieces) {
+            auto const &part = one.first, &piece = one.second; // clang 14 captures no structured bindings
             for_each(piece.shape, [&](Ints const& index) {
                 auto there = index;
                 for (std::size_t d = 0; d < rank; ++d)
                     for (std::int64_t p = 0; p < part[d]; ++p) there[d] += sizes[d][static_cast<std::size_t>(p)];
                 out[there] = piece[index];
             });
+        }
         return out;
     }
 
