@@ -103,7 +103,8 @@ private:
         }
         A out(shape);
         for (auto const& one : pieces) {
-            auto const &part = one.first, &piece = one.second; // clang 14 captures no structured bindings
+            auto const& part = one.first; // clang 14 captures no structured bindings
+            auto const& piece = one.second;
             for_each(piece.shape, [&](Ints const& index) {
                 auto there = index;
                 for (std::size_t d = 0; d < rank; ++d)
