@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "lists.hpp"
 #include "opened_run.hpp"
 
 #include "espalier/analysis/report/report.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -26,26 +26,6 @@ using analysis::report::Drawing;
 using base::Json;
 
 constexpr std::size_t table_rows = 100; ///< of the best results
-constexpr int most_nodes = 1'000'000;
-
-/// `1,4,16`; empty for `none`.
-std::vector<int> parse_nodes(std::string const& text) {
-    std::vector<int> nodes;
-    if (text == "none") return nodes;
-    for (std::size_t from = 0; from <= text.size();) {
-        auto const to = std::min(text.find(',', from), text.size());
-        int count = 0;
-        auto const [end, error] = std::from_chars(text.data() + from, text.data() + to, count);
-        if (error != std::errc() || end != text.data() + to || count < 1 || count > most_nodes)
-            throw base::InputError("--nodes {}: '{}' is not a number of nodes (1 to {}): use e.g. 1,16,256, or none",
-                                   text, text.substr(from, to - from), most_nodes);
-        nodes.push_back(count);
-        from = to + 1;
-    }
-    std::ranges::sort(nodes);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-    return nodes;
-}
 
 void add_results(Contents& contents, OpenedRun const& run, std::size_t drawings) {
     auto const& told = run.results();
@@ -96,7 +76,7 @@ std::optional<analysis::Analysis> analysed(ReportArguments const& arguments, con
 }
 
 void add_scaling(Contents& contents, ReportArguments const& arguments, config::RunConfig const& config) {
-    auto const nodes = parse_nodes(arguments.nodes);
+    auto const nodes = arguments.nodes == "none" ? std::vector<int>{} : node_numbers(arguments.nodes, ", or none");
     if (nodes.empty() || contents.trace == nullptr) {
         contents.scaling_note = nodes.empty() ? "Left out on request (--nodes none)." : contents.trace_note;
         return;

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "lists.hpp"
 
 #include "espalier/analysis/scaling/scaling.hpp"
 #include "espalier/base/error.hpp"
@@ -20,17 +21,6 @@ namespace {
 using analysis::scaling::ScalingOptions;
 using base::Policy;
 
-std::vector<std::string> split(std::string const& text) {
-    std::vector<std::string> words(1);
-    for (auto const letter : text) {
-        if (letter == ',')
-            words.emplace_back();
-        else if (letter != ' ')
-            words.back() += letter;
-    }
-    return words;
-}
-
 template <class T>
 std::optional<T> parse(std::string_view text) {
     T value{};
@@ -39,25 +29,11 @@ std::optional<T> parse(std::string_view text) {
     return value;
 }
 
-std::vector<int> parse_nodes(std::string const& text) {
-    std::vector<int> nodes;
-    for (auto const& word : split(text)) {
-        auto const number = parse<int>(word);
-        if (!number || *number < 1 || *number > 1'000'000)
-            throw base::InputError(
-                "--nodes {}: '{}' is not a number of nodes (1 to 1000000): write e.g. --nodes 1,16,256", text, word);
-        nodes.push_back(*number);
-    }
-    std::ranges::sort(nodes);
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    return nodes;
-}
-
 std::vector<Policy> parse_policies(std::string const& text) {
     std::vector<Policy> policies;
     std::vector<std::string> names;
     for (auto const& policy : base::policies) names.emplace_back(policy.name);
-    for (auto const& word : split(text)) {
+    for (auto const& word : words_of(text)) {
         auto const found = std::ranges::find(names, word);
         if (found == names.end()) {
             auto const near = base::near_word(word, names);
@@ -146,7 +122,7 @@ std::vector<config::Override> apply(std::vector<std::string> const& set, Scaling
 }
 
 ScalingOptions options_of(SimulateArguments const& arguments) {
-    ScalingOptions options{.nodes = parse_nodes(arguments.nodes),
+    ScalingOptions options{.nodes = node_numbers(arguments.nodes),
                            .threads = arguments.threads,
                            .latency_ns = parse_time("--latency", arguments.latency),
                            .master_ns = parse_time("--master-cost", arguments.master_cost),

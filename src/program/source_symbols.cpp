@@ -26,7 +26,7 @@ std::optional<Word> quotient(Word const& a, Word const& b) {
 /// Goes through two shapes from the front until a dimension of one is several of the other, or has another symbol.
 class Matcher {
 public:
-    Matcher(Sized const& a, Sized const& b, SymbolTable const& table) : table_(table), a_(list(a)), b_(list(b)) {}
+    Matcher(Sized const& a, Sized const& b, SymbolTable const& symbols) : table_(symbols), a_(list(a)), b_(list(b)) {}
 
     std::optional<Relation> run() {
         while (!a_.empty() && !b_.empty()) {

@@ -16,7 +16,6 @@ namespace {
 
 using text::Argument;
 using text::Diagnostics;
-using text::Position;
 using text::Setting;
 using text::Statement;
 
@@ -46,7 +45,7 @@ public:
         for (auto const& statement : statements) read(statement);
     }
     /// Checks the whole, once all is read; `at` is where to say it.
-    Graph finish(Position at) {
+    Graph finish(text::Position at) {
         if (graph_.outputs.empty() && !has_failed_) fail(at, "there is no output: add a line `{} ...`", verbs().out);
         if (!has_failed_) guard(at, [&] { tensors_ = infer_within_limits(graph_); });
         return std::move(graph_);
@@ -61,13 +60,13 @@ private:
     static constexpr TensorId unknown{-1};
 
     template <class... Args>
-    void fail(Position at, fmt::format_string<Args...> format, Args&&... args) {
+    void fail(text::Position at, fmt::format_string<Args...> format, Args&&... args) {
         has_failed_ = true;
         diagnostics_.add(at, fmt::format(format, std::forward<Args>(args)...));
     }
     /// Whether the work was done without an InputError.
     template <class Work>
-    bool guard(Position at, Work work) {
+    bool guard(text::Position at, Work work) {
         try {
             work();
             return true;
@@ -269,7 +268,7 @@ private:
         op.attributes = op.attributes.with(*name, setting.values);
     }
     /// Adds an op if it fits; the id of its first output, or `unknown`.
-    TensorId append(Position at, Op op) {
+    TensorId append(text::Position at, Op op) {
         auto const first = tensors_.next();
         graph_.ops.push_back(std::move(op));
         auto const outputs = std::exchange(graph_.outputs, {});
@@ -341,7 +340,7 @@ private:
 /// `program f16`, the first line.
 DType read_title(std::vector<Statement> const& statements, Diagnostics& diagnostics) {
     auto const is_title = !statements.empty() && statements[0].verb == "program" && statements[0].targets.empty();
-    auto const at = statements.empty() ? Position{} : statements[0].at;
+    auto const at = statements.empty() ? text::Position{} : statements[0].at;
     auto const& arguments = is_title ? statements[0].arguments : std::vector<Argument>{};
     auto const dtype = arguments.size() == 1 ? find_dtype(arguments[0].text) : std::nullopt;
     if (!dtype) diagnostics.add(at, "a program begins with its type: write `program f16` (or bf16, f32, f64) first");
@@ -357,7 +356,7 @@ Graph parse_text(std::string_view text, std::string_view name) {
     if (!statements.empty() && statements[0].verb == "program") statements.erase(statements.begin());
     Reader reader(Level::kernel, dtype, diagnostics, nullptr);
     reader.read(statements);
-    auto graph = reader.finish(statements.empty() ? Position{} : statements.back().at);
+    auto graph = reader.finish(statements.empty() ? text::Position{} : statements.back().at);
     diagnostics.throw_if_any();
     return graph;
 }

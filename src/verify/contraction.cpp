@@ -6,13 +6,13 @@
 namespace espalier::verify {
 namespace {
 
-using Values = std::uint32_t const*;
+using Words = std::uint32_t const*;
 
 /// One plane of one term: a is [count, m, k], b is [count, k, n]. An operand that has fewer leading dimensions has
 /// fewer matrices in a tile, and uses them again.
 struct Term {
-    Values a = nullptr;
-    Values b = nullptr;
+    Words a = nullptr;
+    Words b = nullptr;
     std::int64_t k = 0;
     std::int64_t matrices_a = 1, matrices_b = 1; ///< of a tile
 };
@@ -38,8 +38,8 @@ template <class F, int Width>
     for (int t = 0; t < x.term_count; ++t) {
         auto const k = x.terms[t].k;
         auto const matrix = row / x.m;
-        Values const a = x.terms[t].a + (x.matrix_in(x.terms[t].matrices_a, matrix) * x.m + row % x.m) * k;
-        Values b = x.terms[t].b + x.matrix_in(x.terms[t].matrices_b, matrix) * k * x.n + column;
+        Words const a = x.terms[t].a + (x.matrix_in(x.terms[t].matrices_a, matrix) * x.m + row % x.m) * k;
+        Words b = x.terms[t].b + x.matrix_in(x.terms[t].matrices_b, matrix) * k * x.n + column;
         for (std::int64_t i = 0; i < k; ++i, b += x.n)
             for (int j = 0; j < Width; ++j) {
                 auto const product = static_cast<std::uint64_t>(a[i]) * b[j];
