@@ -30,7 +30,7 @@ std::vector<int> node_numbers(std::string const& text, std::string_view more) {
         nodes.push_back(count);
     }
     std::ranges::sort(nodes);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     return nodes;
 }
 

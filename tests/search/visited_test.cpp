@@ -118,12 +118,16 @@ TEST(Visited, work_that_is_dropped_takes_its_states_along) {
 }
 
 TEST(Visited, with_a_bound_a_cheaper_way_to_a_state_is_followed) {
+    // Whether the bound or the table cuts a node first is a matter of timing: one search may do without the table, not all.
+    std::uint64_t cut_as_visited = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         LastTowns const towns(8, base::Seed{seed});
 
         // judged one by one: fewer candidates than a batch are left after the cuts, and would all be judged at the end
         auto const found = search_all(towns, {.threads = 2, .verify_batch = 1, .chunk_ns = 20'000});
         EXPECT_EQ(distinct(found.results), towns.brute_force());
-        EXPECT_GT(found.counts.funnel[0], 0u);
+        cut_as_visited += found.counts.funnel[0];
     }
+
+    EXPECT_GT(cut_as_visited, 0u);
 }
