@@ -2,6 +2,7 @@
 
 #include "espalier/problems/mugraph/kind.hpp"
 #include "espalier/problems/placement/kind.hpp"
+#include "espalier/problems/substitution/kind.hpp"
 #include "espalier/problems/uts/kind.hpp"
 
 #include <array>
@@ -9,7 +10,7 @@
 namespace espalier::problems {
 
 std::span<Kind const* const> kinds() {
-    static std::array const list{&uts::kind(), &mugraph::kind(), &placement::kind()};
+    static std::array const list{&uts::kind(), &mugraph::kind(), &placement::kind(), &substitution::kind()};
     return list;
 }
 

@@ -1,0 +1,140 @@
+#include "espalier/problems/substitution/kind.hpp"
+
+#include "counters.hpp"
+#include "stored_rules.hpp"
+
+#include "espalier/base/error.hpp"
+#include "espalier/problems/substitution/substitution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace espalier::problems::substitution {
+namespace {
+
+class Stored final : public StoredResults {
+public:
+    using StoredResults::StoredResults;
+
+    [[nodiscard]] base::Json summary() const override {
+        auto const& counters = run().counts.counters;
+        if (counters.size() < counter_names.size()) return nullptr;
+        auto const by_ops = std::span(counters).first(static_cast<std::size_t>(own().max_ops));
+        return {{"graphs", std::accumulate(by_ops.begin(), by_ops.end(), std::uint64_t{0})},
+                {"by_ops", std::vector(by_ops.begin(), by_ops.end())},
+                {"connected", counters[counter(Count::connected)]},
+                {"one_output", counters[counter(Count::one_output)]},
+                {"groups", counters[counter(Count::groups)]},
+                {"pairs", counters[counter(Count::pairs)]},
+                {"rules", run().results.size()},
+                {"proved", std::ranges::count(run().results, search::Verification::proved,
+                                              &search::ResultRecord::verification)}};
+    }
+    [[nodiscard]] std::vector<Column> columns() const override {
+        return {{"id", "id"},           {"key", "key"},           {"left", "left"},
+                {"right", "right"},     {"operators", "operators"}, {"verified", "verified"},
+                {"error_bound", "error bound"}};
+    }
+    [[nodiscard]] base::Json results(std::size_t top) const override {
+        auto out = base::Json::array();
+        for (auto const& record : ranked()) {
+            if (top > 0 && out.size() >= top) break;
+            auto const rule = rule_of(record);
+            out.push_back({{"id", out.size() + 1},
+                           {"key", fmt::format("{:016x}", record.key)},
+                           {"left", to_text(rule.left)},
+                           {"right", to_text(rule.right)},
+                           {"operators", {rule.left.count, rule.right.count}},
+                           {"verified", search::name(record.verification)},
+                           {"error_bound", record.error_bound}});
+        }
+        return out;
+    }
+    [[nodiscard]] std::string results_text(std::size_t top) const override {
+        if (run().results.empty()) return {};
+        std::string out = fmt::format("{:>6}  {:16}  {:8}  rule\n", "id", "key", "verified");
+        for (auto const& row : results(top))
+            out += fmt::format("{:>6}  {}  {:8}  {}\n{:36}  = {}\n", row["id"].get<std::size_t>(), row["key"].get<std::string>(),
+                               row["verified"].get<std::string>(), row["left"].get<std::string>(), "",
+                               row["right"].get<std::string>());
+        return out + "no rule is proved for all shapes yet: they agree on random values for two choices of sizes\n";
+    }
+    [[nodiscard]] std::string title(base::Json const& result) const override {
+        return fmt::format("{}: {} = {}", result.at("id").get<std::size_t>(), result.at("left").get<std::string>(),
+                           result.at("right").get<std::string>());
+    }
+    [[nodiscard]] std::vector<Format> formats() const override { return rule_formats(); }
+    [[nodiscard]] static std::vector<Format> rule_formats() {
+        return {{"text", "both sides, a line each"}, {"json", "for scripts"}};
+    }
+    [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
+        auto const record = ranked()[id - 1];
+        if (format == "text") return record.text;
+        auto json = rule_json(rule_of(record));
+        json["key"] = fmt::format("{:016x}", record.key);
+        json["verified"] = search::name(record.verification);
+        return json.dump(2) + "\n";
+    }
+    [[nodiscard]] std::string whole(std::string const&) const override {
+        auto rules = base::Json::array();
+        for (auto const& record : ranked()) {
+            auto json = rule_json(rule_of(record));
+            json["key"] = fmt::format("{:016x}", record.key);
+            json["verified"] = search::name(record.verification);
+            rules.push_back(std::move(json));
+        }
+        return base::Json{{"version", 1}, {"rules", rules}}.dump(1) + "\n";
+    }
+    /// Short rules first; equal ones by key.
+    [[nodiscard]] std::vector<search::ResultRecord> ranked() const override {
+        auto records = run().results;
+        auto const order = [](search::ResultRecord const& record) {
+            auto const rule = rule_of(record);
+            return std::tuple(rule.left.count + rule.right.count, record.key);
+        };
+        std::ranges::sort(records, {}, order);
+        return records;
+    }
+    void check_keys() const override {
+        for (auto const& record : run().results)
+            if (record.text != rule_text(rule_of(record)))
+                throw base::InputError("result {:016x}: its text is not that of its rule: the run was changed", record.key);
+    }
+    void recheck(std::uint64_t seed, Scope, std::function<void(Recheck const&)> const& visit) const override {
+        std::size_t id = 0;
+        for (auto const& record : ranked()) {
+            auto const holds = holds_again(rule_of(record), seed + id);
+            visit({++id, record.key, holds, false, 0, record.error_bound, holds ? "" : "the sides differ for other sizes"});
+        }
+    }
+    [[nodiscard]] std::string claim(Scope) const override { return "equal for fresh sizes and values"; }
+
+private:
+    [[nodiscard]] SubstitutionConfig const& own() const { return run().config.problem.as<SubstitutionConfig>(); }
+};
+
+class SubstitutionKind final : public Kind {
+public:
+    [[nodiscard]] config::ProblemSection const& section() const override { return problem_section(); }
+    [[nodiscard]] std::unique_ptr<search::AnyProblem> make(config::RunConfig const& config) const override {
+        return search::erase(Substitution(config.problem.as<SubstitutionConfig>(), config.search.seed));
+    }
+    [[nodiscard]] std::unique_ptr<StoredResults> open(StoredRun run) const override {
+        return std::make_unique<Stored>(std::move(run));
+    }
+    [[nodiscard]] std::vector<Format> formats() const override { return Stored::rule_formats(); }
+    [[nodiscard]] Offers offers() const override {
+        return {.run_formats = {{"rules", "the library of rules, as JSON"}}, .views = {}, .targets = {}};
+    }
+};
+
+} // namespace
+
+Kind const& kind() {
+    static SubstitutionKind const one;
+    return one;
+}
+
+} // namespace espalier::problems::substitution
