@@ -19,9 +19,7 @@ struct Mersenne61 {
         return add(static_cast<std::uint64_t>(product & prime), static_cast<std::uint64_t>(product >> 61));
     }
     /// Any number of 64 bits.
-    [[nodiscard]] static constexpr std::uint64_t reduced(std::uint64_t x) {
-        return add(x & prime, x >> 61);
-    }
+    [[nodiscard]] static constexpr std::uint64_t reduced(std::uint64_t x) { return add(x & prime, x >> 61); }
 };
 
 } // namespace espalier::field

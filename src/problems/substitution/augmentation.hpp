@@ -5,8 +5,9 @@
 #include <array>
 #include <vector>
 
-/// Every graph once, without a table of graphs: McKay's canonical augmentation. Of all operators of a graph that nothing
-/// reads, one is *the* last, whatever the order in which they were added: a graph is made only by adding that one.
+/// Every graph once, without a table of graphs: McKay's canonical augmentation. Of all operators of a graph that
+/// nothing reads, one is *the* last, whatever the order in which they were added: a graph is made only by adding that
+/// one.
 namespace espalier::problems::substitution {
 
 /// A renaming of a graph's operators and inputs under which it is the same graph.

@@ -29,12 +29,16 @@ public:
                 {"groups", counters[counter(Count::groups)]},
                 {"pairs", counters[counter(Count::pairs)]},
                 {"rules", run().results.size()},
-                {"proved", std::ranges::count(run().results, search::Verification::proved,
-                                              &search::ResultRecord::verification)}};
+                {"proved",
+                 std::ranges::count(run().results, search::Verification::proved, &search::ResultRecord::verification)}};
     }
     [[nodiscard]] std::vector<Column> columns() const override {
-        return {{"id", "id"},           {"key", "key"},           {"left", "left"},
-                {"right", "right"},     {"operators", "operators"}, {"verified", "verified"},
+        return {{"id", "id"},
+                {"key", "key"},
+                {"left", "left"},
+                {"right", "right"},
+                {"operators", "operators"},
+                {"verified", "verified"},
                 {"error_bound", "error bound"}};
     }
     [[nodiscard]] base::Json results(std::size_t top) const override {
@@ -56,9 +60,9 @@ public:
         if (run().results.empty()) return {};
         std::string out = fmt::format("{:>6}  {:16}  {:8}  rule\n", "id", "key", "verified");
         for (auto const& row : results(top))
-            out += fmt::format("{:>6}  {}  {:8}  {}\n{:36}  = {}\n", row["id"].get<std::size_t>(), row["key"].get<std::string>(),
-                               row["verified"].get<std::string>(), row["left"].get<std::string>(), "",
-                               row["right"].get<std::string>());
+            out += fmt::format("{:>6}  {}  {:8}  {}\n{:36}  = {}\n", row["id"].get<std::size_t>(),
+                               row["key"].get<std::string>(), row["verified"].get<std::string>(),
+                               row["left"].get<std::string>(), "", row["right"].get<std::string>());
         return out + "no rule is proved for all shapes yet: they agree on random values for two choices of sizes\n";
     }
     [[nodiscard]] std::string title(base::Json const& result) const override {
@@ -100,13 +104,15 @@ public:
     void check_keys() const override {
         for (auto const& record : run().results)
             if (record.text != rule_text(rule_of(record)))
-                throw base::InputError("result {:016x}: its text is not that of its rule: the run was changed", record.key);
+                throw base::InputError("result {:016x}: its text is not that of its rule: the run was changed",
+                                       record.key);
     }
     void recheck(std::uint64_t seed, Scope, std::function<void(Recheck const&)> const& visit) const override {
         std::size_t id = 0;
         for (auto const& record : ranked()) {
             auto const holds = holds_again(rule_of(record), seed + id);
-            visit({++id, record.key, holds, false, 0, record.error_bound, holds ? "" : "the sides differ for other sizes"});
+            visit({++id, record.key, holds, false, 0, record.error_bound,
+                   holds ? "" : "the sides differ for other sizes"});
         }
     }
     [[nodiscard]] std::string claim(Scope) const override { return "equal for fresh sizes and values"; }

@@ -109,7 +109,8 @@ std::optional<Layouts> concat_layout(Operator code, Operands const& in) {
         if (i != axis && a.dims[i] != b.dims[i]) return std::nullopt;
     dims[axis] += b.dims[axis];
     auto out = contiguous(rank, dims);
-    if (out.size() > in.sizes.most_elements || a.marks[axis].count + b.marks[axis].count + 1u > max_marks) return std::nullopt;
+    if (out.size() > in.sizes.most_elements || a.marks[axis].count + b.marks[axis].count + 1u > max_marks)
+        return std::nullopt;
     for (std::size_t i = 0; i < marked_axes; ++i)
         out.marks[i] = i == axis ? joined(a.marks[i], b.marks[i], a.dims[i]) : common(a.marks[i], b.marks[i]);
     return one(out);
@@ -145,10 +146,14 @@ std::optional<Layouts> transposed_layout(Operator code, Operands const& in) {
 std::optional<Layouts> constant_layout(Operator code, Operands const& in) {
     auto const channels = in.sizes.channels;
     switch (code) {
-    case Operator::pool_kernel: return one(contiguous(4, {channels, 1, 3, 3}));
-    case Operator::identity_kernel: return one(contiguous(4, {channels, channels, 3, 3}));
-    case Operator::identity_matrix: return one(contiguous(2, {channels, channels}));
-    default: return one(contiguous(4, {in.sizes.batch, channels, in.sizes.height, in.sizes.width}));
+    case Operator::pool_kernel:
+        return one(contiguous(4, {channels, 1, 3, 3}));
+    case Operator::identity_kernel:
+        return one(contiguous(4, {channels, channels, 3, 3}));
+    case Operator::identity_matrix:
+        return one(contiguous(2, {channels, channels}));
+    default:
+        return one(contiguous(4, {in.sizes.batch, channels, in.sizes.height, in.sizes.width}));
     }
 }
 

@@ -21,8 +21,7 @@ void name_class(std::size_t which, std::array<std::uint8_t, class_count> const& 
     if (which == class_count) return visit(names);
     auto* const first = names.data() + input_slots().first_of(static_cast<int>(which));
     std::sort(first, first + used[which]);
-    do
-        name_class(which + 1, used, names, visit);
+    do name_class(which + 1, used, names, visit);
     while (std::next_permutation(first, first + used[which]));
 }
 
@@ -55,7 +54,8 @@ std::optional<std::vector<std::uint64_t>> signature(OperatorGraph const& graph, 
     auto const tensors = evaluate(graph, table);
     if (!tensors) return std::nullopt;
     std::vector<std::uint64_t> out;
-    for (auto const ref : graph.outputs()) out.push_back(table.print((*tensors)[static_cast<std::size_t>(ref - first_result)]));
+    for (auto const ref : graph.outputs())
+        out.push_back(table.print((*tensors)[static_cast<std::size_t>(ref - first_result)]));
     std::ranges::sort(out);
     return out;
 }
@@ -69,7 +69,8 @@ void for_all_names(std::array<std::uint8_t, class_count> const& used, std::funct
 OperatorGraph renamed(OperatorGraph const& graph, Names const& names) {
     auto const name = [&](Ref ref) { return ref < first_result ? names[ref] : ref; };
     auto out = graph;
-    for (std::size_t i = 0; i < out.count; ++i) out.ops[i] = sorted({out.ops[i].code, name(out.ops[i].a), name(out.ops[i].b)});
+    for (std::size_t i = 0; i < out.count; ++i)
+        out.ops[i] = sorted({out.ops[i].code, name(out.ops[i].a), name(out.ops[i].b)});
     return out;
 }
 

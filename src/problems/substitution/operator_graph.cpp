@@ -15,7 +15,9 @@ namespace {
 /// Which operators hang together; each points to another one of its component, or to itself.
 class Components {
 public:
-    explicit Components(int count) : next_(static_cast<std::size_t>(count)) { std::iota(next_.begin(), next_.end(), 0); }
+    explicit Components(int count) : next_(static_cast<std::size_t>(count)) {
+        std::iota(next_.begin(), next_.end(), 0);
+    }
     [[nodiscard]] int of(int op) {
         auto& next = next_[static_cast<std::size_t>(op)];
         return next == op ? op : next = of(next);
@@ -104,8 +106,7 @@ OperatorGraph unpack_graph(base::ByteReader& reader) {
 
 std::string name_of(Ref ref) {
     auto const& slots = input_slots();
-    if (is_result(ref))
-        return fmt::format("t{}{}", maker_of(ref) + 1, (ref - first_result) % 2 == 0 ? "" : "'");
+    if (is_result(ref)) return fmt::format("t{}{}", maker_of(ref) + 1, (ref - first_result) % 2 == 0 ? "" : "'");
     auto const& row = input_classes()[static_cast<std::size_t>(slots.class_of(ref))];
     return row.count == 1 ? std::string(row.name) : fmt::format("{}{}", row.name, slots.number_of(ref) + 1);
 }

@@ -70,13 +70,39 @@ static_assert(is_in_order(), "a row at the place of another");
 using Dims = std::array<std::int32_t, max_rank>;
 
 constexpr std::array<InputClass, class_count> classes{{
-    {"X", 3, 2, [](Sizes const& s) -> Dims { return {s.batch, s.channels}; }},
-    {"W", 3, 2, [](Sizes const& s) -> Dims { return {s.channels, s.channels}; }, true},
-    {"I", 3, 4, [](Sizes const& s) -> Dims { return {s.batch, s.channels, s.height, s.width}; }},
-    {"K", 3, 4, [](Sizes const& s) -> Dims { return {s.channels, s.channels, 3, 3}; }, true},
-    {"L", 3, 4, [](Sizes const& s) -> Dims { return {s.channels, s.channels, 1, 3}; }, true, true},
-    {"M", 3, 4, [](Sizes const& s) -> Dims { return {s.channels, s.channels, 3, 1}; }, true, true},
-    {"D", 1, 4, [](Sizes const& s) -> Dims { return {s.channels, 1, 3, 3}; }, true},
+    {"X", 3, 2,
+     [](Sizes const& s) -> Dims {
+         return {s.batch, s.channels};
+     }},
+    {"W", 3, 2,
+     [](Sizes const& s) -> Dims {
+         return {s.channels, s.channels};
+     },
+     true},
+    {"I", 3, 4,
+     [](Sizes const& s) -> Dims {
+         return {s.batch, s.channels, s.height, s.width};
+     }},
+    {"K", 3, 4,
+     [](Sizes const& s) -> Dims {
+         return {s.channels, s.channels, 3, 3};
+     },
+     true},
+    {"L", 3, 4,
+     [](Sizes const& s) -> Dims {
+         return {s.channels, s.channels, 1, 3};
+     },
+     true, true},
+    {"M", 3, 4,
+     [](Sizes const& s) -> Dims {
+         return {s.channels, s.channels, 3, 1};
+     },
+     true, true},
+    {"D", 1, 4,
+     [](Sizes const& s) -> Dims {
+         return {s.channels, 1, 3, 3};
+     },
+     true},
     {"s", 1, 0, [](Sizes const&) -> Dims { return {}; }},
 }};
 

@@ -32,7 +32,9 @@ StoredRule rule_of(search::ResultRecord const& record) {
 
 std::string rule_text(StoredRule const& rule) { return to_text(rule.left) + "\n" + to_text(rule.right) + "\n"; }
 
-base::Json rule_json(StoredRule const& rule) { return {{"left", graph_json(rule.left)}, {"right", graph_json(rule.right)}}; }
+base::Json rule_json(StoredRule const& rule) {
+    return {{"left", graph_json(rule.left)}, {"right", graph_json(rule.right)}};
+}
 
 bool holds_again(StoredRule const& rule, std::uint64_t seed) {
     base::Rng rng{base::Seed{seed}};

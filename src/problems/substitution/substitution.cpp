@@ -43,7 +43,8 @@ public:
         for (int slot = 0; slot < input_slots().count(); ++slot) {
             auto const id = table.input(slot);
             present_.push_back(id);
-            auto const next = input_slots().number_of(slot) - used[static_cast<std::size_t>(input_slots().class_of(slot))];
+            auto const next =
+                input_slots().number_of(slot) - used[static_cast<std::size_t>(input_slots().class_of(slot))];
             if (next < 2) add(static_cast<Ref>(slot), id, next);
         }
         for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -203,8 +204,7 @@ void Substitution::expand_bucket(search::Bucket const& bucket, Workspace& worksp
     }
 }
 
-std::vector<search::VerifyOutcome<Rule>> Substitution::verify(std::span<Node const> nodes,
-                                                              Workspace& workspace) const {
+std::vector<search::VerifyOutcome<Rule>> Substitution::verify(std::span<Node const> nodes, Workspace& workspace) const {
     std::vector<search::VerifyOutcome<Rule>> out;
     for (auto const& node : nodes) {
         auto const left = signature(node.graph, workspace->second), right = signature(node.other, workspace->second);
@@ -220,7 +220,8 @@ std::vector<search::VerifyOutcome<Rule>> Substitution::verify(std::span<Node con
 search::ResultRecord Substitution::record(Rule const& rule) const {
     auto const [left, right] = canonical_pair(rule.left, rule.right);
     auto text = to_text(left) + "\n" + to_text(right) + "\n";
-    search::ResultRecord record{.key = base::hash_text(text), .error_bound = rule.error_bound, .text = std::move(text), .payload = {}};
+    search::ResultRecord record{
+        .key = base::hash_text(text), .error_bound = rule.error_bound, .text = std::move(text), .payload = {}};
     base::ByteWriter writer(record.payload);
     substitution::pack(left, writer);
     substitution::pack(right, writer);

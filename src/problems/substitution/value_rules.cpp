@@ -49,7 +49,8 @@ public:
         auto const first = image * x_.layout.dim(1) + channel / of_group_ * depth_;
         for (int c = 0; c < depth_; ++c)
             sum = F::add(sum, plane(&x_.values[index((first + c) * height_ * width_)],
-                                    &w_.values[index((channel * depth_ + c) * kernel_.height * kernel_.width)], row, column));
+                                    &w_.values[index((channel * depth_ + c) * kernel_.height * kernel_.width)], row,
+                                    column));
         return sum;
     }
 

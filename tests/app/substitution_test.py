@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""Graph substitutions from the command line: the published numbers of graphs, the same rules for all ranks and threads and after stops,
+what scripts read, and clear refusals."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import harness
+from harness import DONE, INVALID_INPUT, RESUMABLE, Case
+
+SEARCH = """problem: {kind: substitution, space: taso, order: %s, max_ops: %d}
+results: {path: run}
+"""
+KEYS = ["graphs", "by_ops", "connected", "one_output", "groups", "pairs", "rules", "proved"]
+
+
+class SubstitutionCase(Case):
+    def yaml(self, max_ops: int = 2, order: str = "taso") -> Path:
+        return self.file("experiment.yaml", SEARCH % (order, max_ops))
+
+    def rules(self, run: str = "run") -> set:
+        found = self.show(run)["results"]
+        rules = {(one["key"], one["left"], one["right"]) for one in found}
+        self.assertEqual(len(rules), len(found), "a rule was stored twice")
+        return rules
+
+
+class Search(SubstitutionCase):
+    def test_the_summary_has_the_published_numbers(self):
+        result = self.finished(self.search(self.yaml(3), threads=2))
+        self.assertEqual(result.code, DONE, result.text)
+        told = result.json["substitution"]
+        self.assertEqual(list(told), KEYS)
+        self.assertEqual((told["graphs"], told["by_ops"]), (250_026, [69, 4_173 - 69, 250_026 - 4_173]))
+        self.assertEqual((told["connected"], told["one_output"]), (84_563, 33_838))
+        # after the refusals of common parts; a prototype of the same definitions counted as many
+        self.assertEqual(told["rules"], 1_554)
+        self.assertEqual(result.json["results"], 1_554)
+
+    def test_the_same_rules_for_all_ranks_and_threads_and_after_a_stop(self):
+        yaml = self.yaml()
+        self.finished(self.search(yaml))
+        expected = self.rules()
+        self.assertTrue(expected)
+        for ranks, threads in ((1, 2), (2, 1), (3, 2)):
+            with self.subTest(ranks=ranks, threads=threads):
+                folder = f"run-{ranks}-{threads}"
+                self.finished(self.search(yaml, "--results", folder, ranks=ranks, threads=threads))
+                self.assertEqual(self.rules(folder), expected)
+        stopped = self.finished(self.search(yaml, "--results", "stopped", "--max-nodes", "20", "--set", "cluster.budget=1ms"))
+        self.assertIn(stopped.code, (RESUMABLE, DONE))
+        self.finished(self.search(yaml, "--results", "stopped", ranks=2))
+        self.assertEqual(self.rules("stopped"), expected)
+
+    def test_the_rules_do_not_depend_on_the_random_values(self):
+        self.finished(self.search(self.yaml(order="all")))
+        expected = self.rules()
+        self.finished(self.search(self.yaml(order="all"), "--results", "other", "--set", "search.seed=77"))
+        self.assertEqual(self.rules("other"), expected)
+
+
+class Told(SubstitutionCase):
+    def setUp(self):
+        super().setUp()
+        self.finished(self.search(self.yaml()))
+
+    def test_a_rule_is_told_in_each_format(self):
+        text = self.espalier("show", "run", "--program", "1")
+        told = json.loads(self.espalier("show", "run", "--program", "1", "--format", "json").stdout)
+        self.assertEqual(len(text.stdout.splitlines()), 2)
+        self.assertEqual({"left", "right", "key", "verified"}, set(told))
+        for side in (told["left"], told["right"]):
+            made = [name for one in side["operators"] for name in one["outputs"]]
+            self.assertTrue(set(side["outputs"]) <= set(made))
+
+    def test_the_library_has_every_rule(self):
+        library = json.loads(self.espalier("show", "run", "--format", "rules").stdout)
+        self.assertEqual(library["version"], 1)
+        self.assertEqual({one["key"] for one in library["rules"]}, {key for key, *_ in self.rules()})
+
+    def test_a_known_rule_is_among_them(self):
+        sides = {frozenset((left, right)) for _, left, right in self.rules()}
+        self.assertIn(frozenset(("t1 = conv3x3_relu I1 K1; out t1", "t1 = conv3x3 I1 K1; t2 = relu t1; out t2")), sides)
+        self.assertIn(frozenset(("t1 = average_pool I1; out t1", "t1 = pool_kernel; t2 = conv3x3 I1 t1; out t2")), sides)
+
+    def test_rules_are_verified_again_with_other_sizes(self):
+        result = self.espalier("verify", "run", "--json")
+        self.assertEqual(result.code, DONE, result.text)
+
+
+class Refusals(SubstitutionCase):
+    def test_wrong_keys_are_refused_at_their_place(self):
+        for text, place, words in (
+            ("problem: {kind: substitution, space: tasso}", "1:38", "taso"),
+            ("problem: {kind: substitution, max_ops: 9}", "1:40", "1 to 5"),
+            ("problem: {kind: substitution, order: some}", "1:38", "all"),
+            ("problem: {kind: substitution}\nverify: {tests: 3}", "2:", "verify"),
+        ):
+            with self.subTest(text=text):
+                result = self.espalier("check", self.file("wrong.yaml", text + "\nresults: {path: r}\n"))
+                self.assertEqual(result.code, INVALID_INPUT, result.text)
+                self.assertIn(f"wrong.yaml:{place}", result.text)
+                self.assertIn(words, result.text)
+
+
+if __name__ == "__main__":
+    harness.main()
