@@ -43,6 +43,7 @@ struct ShowArguments {
     std::string format;     ///< empty: the first that the run's kind has
     std::string view;       ///< a view of the run's kind; empty: none
     std::size_t number = 0; ///< in the view
+    std::string output;     ///< a file for what a format gives; empty: stdout
 };
 int show_command(ShowArguments const& arguments);
 

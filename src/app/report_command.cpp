@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "lists.hpp"
 #include "opened_run.hpp"
+#include "write_file.hpp"
 
 #include "espalier/analysis/report/report.hpp"
 #include "espalier/analysis/scaling/scaling.hpp"
@@ -10,11 +11,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <optional>
-#include <unistd.h>
 #include <utility>
 
 namespace espalier::app {
@@ -90,23 +87,6 @@ void add_scaling(Contents& contents, ReportArguments const& arguments, config::R
     }
 }
 
-/// A reader sees the old page or the new one. Nothing but a plain file is replaced: not a folder, not /dev/null.
-void write_page(fs::path const& file, std::string const& text) {
-    std::error_code ignored;
-    if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-        throw base::InputError("{}: exists and is not a plain file (a page replaces only a file): name another with -o",
-                               file.string());
-    auto const temporary = fs::path(fmt::format("{}.{}.tmp", file.string(), ::getpid()));
-    auto* const out = std::fopen(temporary.c_str(), "wbx"); // never through an existing link
-    auto const is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    auto const is_closed = out != nullptr && std::fclose(out) == 0;
-    if (is_written && is_closed && std::rename(temporary.c_str(), file.c_str()) == 0) return;
-    std::string const reason = std::strerror(errno);
-    fs::remove(temporary, ignored);
-    throw base::SystemError("{}: cannot write the page: {} (nothing was replaced): name another file with -o",
-                            file.string(), reason);
-}
-
 } // namespace
 
 int report_command(ReportArguments const& arguments) {
@@ -121,7 +101,7 @@ int report_command(ReportArguments const& arguments) {
     contents.trace = trace ? &*trace : nullptr;
     add_scaling(contents, arguments, run.config());
     auto const file = arguments.output.empty() ? fs::path(arguments.run) / "report.html" : fs::path(arguments.output);
-    write_page(file, analysis::report::page(contents));
+    write_file(file, analysis::report::page(contents), "the page");
     base::say("{}\n", file.string());
     return 0;
 }

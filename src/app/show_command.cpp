@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "opened_run.hpp"
+#include "write_file.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/print.hpp"
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace espalier::app {
 
@@ -78,6 +80,17 @@ std::string one_program(OpenedRun const& run, ShowArguments const& arguments) {
     return run.results().one(run.find(arguments.program), format);
 }
 
+/// What --program, --format or a view gives; nothing if none of them was asked for.
+std::optional<std::string> one_thing(OpenedRun const& run, ShowArguments const& arguments) {
+    if (!arguments.program.empty()) return one_program(run, arguments);
+    if (!arguments.view.empty()) return one_view(run, arguments);
+    if (!arguments.format.empty()) return whole_run(run, arguments);
+    if (!arguments.output.empty())
+        throw base::InputError("--output {}: for what --program, --format or a view gives: name one of them",
+                               arguments.output);
+    return std::nullopt;
+}
+
 /// Nothing of the stored program is taken on trust: its text is parsed and the program checked again.
 base::Json to_json(problems::Recheck const& check, base::Json const& known) {
     base::Json out{{"id", check.id},
@@ -126,12 +139,10 @@ int show_command(ShowArguments const& arguments) {
     }
     OpenedRun const run(arguments.run);
     run.check_keys();
-    if (!arguments.program.empty())
-        base::put(one_program(run, arguments));
-    else if (!arguments.view.empty())
-        base::put(one_view(run, arguments));
-    else if (!arguments.format.empty())
-        base::put(whole_run(run, arguments));
+    if (auto const text = one_thing(run, arguments); text && !arguments.output.empty())
+        write_file(arguments.output, *text, "the text");
+    else if (text)
+        base::put(*text);
     else if (arguments.json)
         base::put_json(show_json(run, arguments.top));
     else if (arguments.all)

@@ -8,17 +8,17 @@
 
 namespace espalier::problems::substitution {
 
-/// What is counted beside nodes. `graphs`: one counter for each number of operators.
-enum class Count : std::size_t { graphs, connected = max_ops, one_output, groups, pairs };
-inline constexpr std::array<std::string_view, max_ops + 4> counter_names{"graphs of 1 operator",
+/// What is counted beside nodes. `graphs`: from there on one counter for each number of operators.
+enum class Count : std::size_t { connected, one_output, groups, pairs, graphs };
+inline constexpr std::array<std::string_view, 4 + max_ops> counter_names{"connected graphs",
+                                                                         "graphs with one output",
+                                                                         "groups",
+                                                                         "pairs",
+                                                                         "graphs of 1 operator",
                                                                          "graphs of 2 operators",
                                                                          "graphs of 3 operators",
                                                                          "graphs of 4 operators",
-                                                                         "graphs of 5 operators",
-                                                                         "connected graphs",
-                                                                         "graphs with one output",
-                                                                         "groups",
-                                                                         "pairs"};
+                                                                         "graphs of 5 operators"};
 [[nodiscard]] constexpr std::size_t counter(Count count) { return static_cast<std::size_t>(count); }
 
 } // namespace espalier::problems::substitution

@@ -20,8 +20,9 @@ public:
 
     [[nodiscard]] base::Json summary() const override {
         auto const& counters = run().counts.counters;
-        if (counters.size() < counter_names.size()) return nullptr;
-        auto const by_ops = std::span(counters).first(static_cast<std::size_t>(own().max_ops));
+        auto const most = static_cast<std::size_t>(own().max_ops);
+        if (counters.size() < counter(Count::graphs) + most) return nullptr;
+        auto const by_ops = std::span(counters).subspan(counter(Count::graphs), most);
         return {{"graphs", std::accumulate(by_ops.begin(), by_ops.end(), std::uint64_t{0})},
                 {"by_ops", std::vector(by_ops.begin(), by_ops.end())},
                 {"connected", counters[counter(Count::connected)]},

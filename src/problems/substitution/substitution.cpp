@@ -130,7 +130,9 @@ Substitution::Workspace Substitution::make_workspace(search::Notes& notes) const
 search::ProblemInfo Substitution::info() const {
     search::ProblemInfo info{.kind = "substitution", .reasons = {}, .counters = {}, .stages = 2};
     for (auto const name : reason_names) info.reasons.emplace_back(name);
-    for (auto const name : counter_names) info.counters.push_back({std::string(name), search::CounterKind::sum});
+    auto const used = counter(Count::graphs) + static_cast<std::size_t>(config_.max_ops);
+    for (auto const name : std::span(counter_names).first(used))
+        info.counters.push_back({std::string(name), search::CounterKind::sum});
     info.stage_names = {"all graphs", "graphs with equal keys"};
     return info;
 }

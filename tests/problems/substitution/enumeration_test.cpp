@@ -24,8 +24,11 @@ constexpr Ref t(int op, int output = 0) { return result_of(op - 1, output); }
 search::Counts counts(SubstitutionConfig const& config) {
     return toys::search_all(Substitution(config, 1), {.threads = 1}).counts;
 }
+/// Connected graphs, those with one output, and all of 1, 2, .. operators.
 std::vector<std::uint64_t> numbers(search::Counts const& counts) {
-    return {counts.counters.begin(), counts.counters.begin() + max_ops + 2};
+    auto out = std::vector(counts.counters.begin(), counts.counters.end() - 1); // the last one is the engine's
+    out.erase(out.begin() + 2, out.begin() + 4);
+    return out;
 }
 
 /// The smallest code of a graph over every order of its operators and every name of its inputs, by trying them all.
@@ -80,18 +83,18 @@ std::set<OperatorGraph> extended(std::set<OperatorGraph> const& graphs, TensorTa
 // besides.
 TEST(Enumeration, has_the_published_numbers_of_graphs_with_one_and_two_operators) {
     EXPECT_EQ(numbers(counts({.order = OperandOrder::taso, .max_ops = 2})),
-              (std::vector<std::uint64_t>{69, 4'173 - 69, 0, 0, 0, 1'890, 1'248}));
+              (std::vector<std::uint64_t>{1'890, 1'248, 69, 4'173 - 69}));
     EXPECT_EQ(numbers(counts({.order = OperandOrder::all, .max_ops = 2})),
-              (std::vector<std::uint64_t>{71, 4'664 - 71, 0, 0, 0, 2'248, 1'537}));
+              (std::vector<std::uint64_t>{2'248, 1'537, 71, 4'664 - 71}));
 }
 
 TEST(Enumeration, has_the_published_numbers_of_graphs_with_three_operators) {
     EXPECT_EQ(numbers(counts({.order = OperandOrder::taso, .max_ops = 3})),
-              (std::vector<std::uint64_t>{69, 4'173 - 69, 250'026 - 4'173, 0, 0, 84'563, 33'838}));
+              (std::vector<std::uint64_t>{84'563, 33'838, 69, 4'173 - 69, 250'026 - 4'173}));
 }
 
 TEST(EnumerationLarge, has_the_number_of_all_graphs_with_three_operators) {
-    EXPECT_EQ(numbers(counts({.order = OperandOrder::all, .max_ops = 3}))[2], 310'107u - 4'664u);
+    EXPECT_EQ(numbers(counts({.order = OperandOrder::all, .max_ops = 3}))[4], 310'107u - 4'664u);
 }
 
 TEST(Enumeration, makes_every_graph_once_without_a_table_of_graphs) {
@@ -108,8 +111,8 @@ TEST(Enumeration, one_output_leaves_out_what_can_no_longer_have_one) {
     auto const any = counts({.order = OperandOrder::all, .max_ops = 2});
     auto const one = counts({.order = OperandOrder::all, .max_ops = 2, .outputs = OutputsWanted::one});
 
-    EXPECT_EQ(one.counters[6], any.counters[6]);
-    EXPECT_EQ(one.counters[0] + one.counters[1], any.counters[6]) << "only these are counted";
+    EXPECT_EQ(numbers(one)[1], numbers(any)[1]);
+    EXPECT_EQ(numbers(one)[2] + numbers(one)[3], numbers(any)[1]) << "only these are counted";
     EXPECT_GT(one.funnel[1], 0u);
 }
 
