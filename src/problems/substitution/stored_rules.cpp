@@ -1,9 +1,12 @@
 #include "stored_rules.hpp"
 
 #include "matching.hpp"
+#include "proof.hpp"
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/rng.hpp"
+
+#include <fmt/format.h>
 
 namespace espalier::problems::substitution {
 namespace {
@@ -26,14 +29,25 @@ base::Json graph_json(OperatorGraph const& graph) {
 
 StoredRule rule_of(search::ResultRecord const& record) {
     base::ByteReader reader(record.payload);
-    auto const left = unpack_graph(reader);
-    return {left, unpack_graph(reader)};
+    auto const left = unpack_graph(reader), right = unpack_graph(reader);
+    return {left, right, reader.get_text()};
 }
 
 std::string rule_text(StoredRule const& rule) { return to_text(rule.left) + "\n" + to_text(rule.right) + "\n"; }
 
-base::Json rule_json(StoredRule const& rule) {
-    return {{"left", graph_json(rule.left)}, {"right", graph_json(rule.right)}};
+base::Json rule_json(search::ResultRecord const& record) {
+    auto const rule = rule_of(record);
+    base::Json out{{"key", fmt::format("{:016x}", record.key)}, {"verified", search::name(record.verification)}};
+    if (!rule.condition.empty()) out["condition"] = rule.condition;
+    out["left"] = graph_json(rule.left);
+    out["right"] = graph_json(rule.right);
+    return out;
+}
+
+bool is_proved_again(StoredRule const& rule) {
+    TensorTable table(Sizes{}, 1);
+    auto const proof = prove(rule.left, rule.right, table);
+    return proof.holds && proof.condition == rule.condition;
 }
 
 bool holds_again(StoredRule const& rule, std::uint64_t seed) {

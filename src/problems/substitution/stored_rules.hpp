@@ -11,15 +11,19 @@ namespace espalier::problems::substitution {
 
 struct StoredRule {
     OperatorGraph left, right;
+    std::string condition; ///< on the sizes of the inputs; empty if it is not proved
 };
 /// Throws SystemError if the record is not a rule.
 [[nodiscard]] StoredRule rule_of(search::ResultRecord const& record);
 [[nodiscard]] std::string rule_text(StoredRule const& rule);
 
-/// `{"operators": [{"op", "inputs", "outputs"}], "outputs"}` for each side.
-[[nodiscard]] base::Json rule_json(StoredRule const& rule);
+/// `{"key", "verified", "condition", "left", "right"}`; a side is `{"operators": [{"op", "inputs", "outputs"}],
+/// "outputs"}`.
+[[nodiscard]] base::Json rule_json(search::ResultRecord const& record);
 
 /// Whether both sides agree for other sizes and values than those of the search.
 [[nodiscard]] bool holds_again(StoredRule const& rule, std::uint64_t seed);
+/// The proof, done again.
+[[nodiscard]] bool is_proved_again(StoredRule const& rule);
 
 } // namespace espalier::problems::substitution

@@ -3,6 +3,7 @@
 #include "augmentation.hpp"
 #include "counters.hpp"
 #include "matching.hpp"
+#include "proof.hpp"
 
 #include "espalier/base/hash.hpp"
 #include "espalier/base/json.hpp"
@@ -212,21 +213,32 @@ std::vector<search::VerifyOutcome<Rule>> Substitution::verify(std::span<Node con
         auto const left = signature(node.graph, workspace->second), right = signature(node.other, workspace->second);
         search::VerifyOutcome<Rule> outcome{.result = {},
                                             .reason = base::ReasonId{static_cast<std::uint16_t>(Reason::other_sizes)}};
-        if (left && left == right)
-            outcome.result = Rule{node.graph, node.other, std::max(error_bound(node.graph), error_bound(node.other))};
+        if (left && left == right) {
+            auto const [a, b] = canonical_pair(node.graph, node.other);
+            Rule rule{a, b, std::max(error_bound(a), error_bound(b)), false, {}};
+            if (auto proof = proves_ ? prove(a, b, workspace->table) : Proof{}; proof.holds) {
+                rule.is_proved = true;
+                rule.condition = std::move(proof.condition);
+            }
+            outcome.result = std::move(rule);
+        }
         out.push_back(std::move(outcome));
     }
     return out;
 }
 
 search::ResultRecord Substitution::record(Rule const& rule) const {
-    auto const [left, right] = canonical_pair(rule.left, rule.right);
-    auto text = to_text(left) + "\n" + to_text(right) + "\n";
-    search::ResultRecord record{
-        .key = base::hash_text(text), .error_bound = rule.error_bound, .text = std::move(text), .payload = {}};
+    auto text = to_text(rule.left) + "\n" + to_text(rule.right) + "\n";
+    search::ResultRecord record{.key = base::hash_text(text),
+                                .error_bound = rule.is_proved ? 0 : rule.error_bound,
+                                .verification =
+                                    rule.is_proved ? search::Verification::proved : search::Verification::random,
+                                .text = std::move(text),
+                                .payload = {}};
     base::ByteWriter writer(record.payload);
-    substitution::pack(left, writer);
-    substitution::pack(right, writer);
+    substitution::pack(rule.left, writer);
+    substitution::pack(rule.right, writer);
+    writer.put_text(rule.condition);
     return record;
 }
 

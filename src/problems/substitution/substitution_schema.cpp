@@ -30,7 +30,7 @@ ProblemSectionOf<SubstitutionConfig> const& problem_section() {
         {.name = "substitution",
          .example = "{kind: substitution, space: taso, max_ops: 3}",
          .file = "config/substitution/taso-3.yaml",
-         .reads = {max_results, verify_batch}},
+         .reads = {max_results, verify_batch, verify_prove}},
         substitution_section());
     return section;
 }

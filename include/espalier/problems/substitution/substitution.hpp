@@ -16,6 +16,8 @@ namespace espalier::problems::substitution {
 struct Rule {
     OperatorGraph left, right; ///< the inputs have the same names on both sides
     double error_bound = 1;    ///< that random values agree although it is wrong; 1: nothing is known
+    bool is_proved = false;    ///< for all shapes that meet the condition
+    std::string condition;     ///< on the sizes of the inputs; empty if it is not proved
 };
 
 /// All small graphs of operators, and those that compute the same (after TASO).
@@ -47,7 +49,9 @@ public:
     };
     using Result = Rule;
 
-    Substitution(SubstitutionConfig const& config, std::uint64_t seed) : config_(config), seed_(seed) {}
+    /// `proves`: whether rules are proved for all shapes, too.
+    Substitution(SubstitutionConfig const& config, std::uint64_t seed, bool proves = true)
+        : config_(config), seed_(seed), proves_(proves) {}
 
     [[nodiscard]] search::ProblemInfo info() const;
     [[nodiscard]] std::vector<Node> roots() const { return {Node{}}; }
@@ -76,6 +80,7 @@ private:
 
     SubstitutionConfig config_;
     std::uint64_t seed_;
+    bool proves_;
 };
 
 } // namespace espalier::problems::substitution
