@@ -39,6 +39,7 @@ class Search(SubstitutionCase):
         # after the refusals of common parts; a prototype of the same definitions counted as many
         self.assertEqual(told["rules"], 1_554)
         self.assertEqual(result.json["results"], 1_554)
+        self.assertGreaterEqual(told["proved"], 1_531)
 
     def test_the_same_rules_for_all_ranks_and_threads_and_after_a_stop(self):
         yaml = self.yaml()
@@ -70,8 +71,9 @@ class Told(SubstitutionCase):
     def test_a_rule_is_told_in_each_format(self):
         text = self.espalier("show", "run", "--program", "1")
         told = json.loads(self.espalier("show", "run", "--program", "1", "--format", "json").stdout)
-        self.assertEqual(len(text.stdout.splitlines()), 2)
-        self.assertEqual({"left", "right", "key", "verified"}, set(told))
+        self.assertEqual(len(text.stdout.splitlines()), 3)
+        self.assertIn("proved for all sizes", text.stdout)
+        self.assertEqual({"left", "right", "key", "verified", "condition"}, set(told))
         for side in (told["left"], told["right"]):
             made = [name for one in side["operators"] for name in one["outputs"]]
             self.assertTrue(set(side["outputs"]) <= set(made))
@@ -86,6 +88,12 @@ class Told(SubstitutionCase):
         self.assertIn(frozenset(("t1 = conv3x3_relu I1 K1; out t1", "t1 = conv3x3 I1 K1; t2 = relu t1; out t2")), sides)
         self.assertIn(frozenset(("t1 = average_pool I1; out t1", "t1 = pool_kernel; t2 = conv3x3 I1 t1; out t2")), sides)
 
+    def test_what_a_format_gives_goes_to_a_file(self):
+        told = self.espalier("show", "run", "--format", "rules")
+        self.espalier("show", "run", "--format", "rules", "-o", "rules.json")
+        self.assertEqual((self.folder / "rules.json").read_text(), told.stdout)
+        self.assertEqual(self.espalier("show", "run", "-o", "rules.txt").code, INVALID_INPUT)
+
     def test_rules_are_verified_again_with_other_sizes(self):
         result = self.espalier("verify", "run", "--json")
         self.assertEqual(result.code, DONE, result.text)
@@ -97,7 +105,7 @@ class Refusals(SubstitutionCase):
             ("problem: {kind: substitution, space: tasso}", "1:38", "taso"),
             ("problem: {kind: substitution, max_ops: 9}", "1:40", "1 to 5"),
             ("problem: {kind: substitution, order: some}", "1:38", "all"),
-            ("problem: {kind: substitution}\nverify: {tests: 3}", "2:", "verify"),
+            ("problem: {kind: substitution}\nverify: {tests: 3}", "2:", "verify.tests"),
         ):
             with self.subTest(text=text):
                 result = self.espalier("check", self.file("wrong.yaml", text + "\nresults: {path: r}\n"))
