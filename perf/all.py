@@ -17,6 +17,7 @@ import placement
 import policies
 import scaling
 import simulate
+import substitution
 from common import OUT, Bar, Searches, bench, load_warning, parser, print_table
 
 
@@ -72,6 +73,11 @@ def synthesis(chosen: argparse.Namespace, details: dict) -> list[Bar]:
     return placement.bars(details["placement"])
 
 
+def rules(chosen: argparse.Namespace, details: dict) -> list[Bar]:
+    details["substitution"] = substitution.measure(chosen.bin, 1 if chosen.quick else 3)
+    return substitution.bars(details["substitution"])
+
+
 def compare_policies(chosen: argparse.Namespace) -> None:
     words = ["--bin", str(chosen.bin), "-o", str(chosen.out)]
     policies.main(words + (["--trees", "T3", "--rounds", "1", "--workers", "1,2,8,64"] if chosen.quick else []))
@@ -87,7 +93,7 @@ def main() -> int:
     if load_warning():
         print(f"warning: {load_warning()}")
     details: dict = {"load": os.getloadavg()}
-    bars = [bar for part in (engine, cores, idle_ranks, many_ranks, superoptimizer, predictions, large_traces, synthesis) for bar in part(chosen, details)]
+    bars = [bar for part in (engine, cores, idle_ranks, many_ranks, superoptimizer, predictions, large_traces, synthesis, rules) for bar in part(chosen, details)]
     (chosen.out / "all.json").write_text(json.dumps(details, indent=2) + "\n")
     compare_policies(chosen)
     print()
