@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 namespace espalier::codegen {
@@ -23,12 +24,18 @@ std::set<std::size_t> buffers_of(GpuKernel const& kernel) {
 }
 
 void declare(Buffer const& buffer, Lines& out) {
+    auto const type = type_name(buffer);
     if (buffer.place == Place::tile)
-        out.add(
-            fmt::format("LOCAL real* const {} = tiles + {}; // {}", buffer.name, buffer.offset, to_text(buffer.shape)));
+        out.add(fmt::format("LOCAL {0}* const {1} = {2}tiles + {3}{4}; // {5}{6}", type, buffer.name,
+                            type == "real" ? "" : fmt::format("(LOCAL {}*)(", type), buffer.offset,
+                            type == "real" ? "" : ")", buffer.copies > 1 ? "two of " : "", to_text(buffer.shape)));
     if (buffer.place == Place::between)
         out.add(fmt::format("GLOBAL made_{0}* const {1} = (GLOBAL made_{0}*)(work + {2}L);",
                             program::info(buffer.dtype).name, buffer.name, buffer.offset));
+}
+
+bool has_fetches(GpuKernel const& kernel) {
+    return std::ranges::any_of(kernel.mappings, [](Mapping const& one) { return one.fetch != Fetch::in_turn; });
 }
 
 constexpr std::array<char, 3> axes{'x', 'y', 'z'};
@@ -44,7 +51,10 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     auto const inside = kernel.kernel.in_loop.size();
     auto const is_loop = kernel.kernel.loop > 1;
     if (kernel.kernel.is_blocked && !is_loop) out.add("int const s = 0;");
+    for (std::size_t i = 0; i < inside; ++i) print_first_fetch(kernel, i, plan.plan.buffers, out);
+    if (has_fetches(kernel) && !kernel.fetches_ahead()) out.add("FETCHED");
     if (is_loop) out.open(fmt::format("for (int s = 0; s < {}; ++s)", kernel.kernel.loop));
+    if (kernel.fetches_ahead()) out.add("FETCHED");
     for (std::size_t i = 0; i < inside; ++i) print_group_step(kernel, i, plan.plan.buffers, out);
     if (is_loop) out.close();
     for (auto i = inside; i < kernel.mappings.size(); ++i) print_group_step(kernel, i, plan.plan.buffers, out);

@@ -3,11 +3,21 @@
 #include "espalier/codegen/plan.hpp"
 
 /// How a plan runs on a GPU: steps over the threads of groups, tiles in local memory, barriers where they are needed.
+/// Copies of operands are in the dtype of what they are copies of, all other tiles in that of the arithmetic.
 namespace espalier::codegen {
+
+/// When a step that copies the tile of an operand to local memory does so.
+enum class Fetch : std::uint8_t {
+    in_turn,
+    once,  ///< before the loop, for all of its steps
+    ahead, ///< while the step before is computed, into the other one of two buffers; before the loop for its first step
+};
 
 /// The loops of a step over the threads of a group. An item is what a thread makes at once.
 struct Mapping {
     std::int64_t items = 1;
+    std::int64_t vector = 0; ///< elements of an item, side by side, that are copied as they are; 0: this is no copy
+    Fetch fetch = Fetch::in_turn;
     std::int64_t rows = 1, columns = 1; ///< elements of an item, which lie apart along the last two dimensions
     std::int64_t split = 1;             ///< threads that sum parts of one item ..
     std::size_t split_loop = 0;         ///< .. of this loop
@@ -33,6 +43,7 @@ struct GpuKernel {
         auto const inside = kernel.in_loop.size();
         return i < inside ? kernel.in_loop[i] : kernel.after[i - inside];
     }
+    [[nodiscard]] bool fetches_ahead() const;
 };
 
 struct GpuPlan {
@@ -45,7 +56,7 @@ struct GpuPlan {
 struct GpuOptions {
     int threads = 128; ///< of a group, at most
     std::int64_t staging_bytes =
-        48 << 10; ///< operands are copied to local memory first while no more than this is used
+        48 << 10; ///< operands are copied to local memory first, and ahead, while no more than this is used
 };
 
 /// Kernels of library ops become launches of their own. Throws InputError if something is too large.
