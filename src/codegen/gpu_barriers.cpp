@@ -1,5 +1,7 @@
 #include "gpu_barriers.hpp"
 
+#include "gpu_fragments.hpp"
+
 #include <algorithm>
 
 namespace espalier::codegen {
@@ -58,6 +60,7 @@ public:
           rank_(static_cast<std::size_t>(step_.kept.rank())) {}
 
     void run() {
+        if (mapping_.fragments.rows > 0) return fragments();
         auto const items = mapping_.split > 1 ? mapping_.at_once : mapping_.items;
         auto const each = side_by_side() * mapping_.rows * mapping_.columns;
         for (std::int64_t item = 0; item < items; ++item)
@@ -97,6 +100,61 @@ private:
             return end(loops, item);
         }
     }
+    // --- products in fragments: a result of a lane is what the lane would sum by itself
+
+    void fragments() {
+        auto const place = fragment_loops(step_, buffers_).value();
+        auto const results = mapping_.fragments.count() * Fragments::of_lane;
+        for (std::int64_t item = 0; item < mapping_.items; ++item)
+            for (std::int64_t at = 0; at < results * Fragments::lanes; ++at)
+                fragment(place, item, at / Fragments::lanes, at % Fragments::lanes);
+    }
+    void fragment(FragmentLoops const& place, std::int64_t item, std::int64_t q, std::int64_t lane) const {
+        auto const loops = loops_of(place, item, q, lane);
+        auto const is_there =
+            loops[place.columns] < step_.loop_size(place.columns); // else it fills the fragment, and is left with it
+        auto const results = mapping_.fragments.count() * Fragments::of_lane;
+        auto const left_at = [&](std::int64_t warp) {
+            return kernel_.scratch + (warp * results + q) * Fragments::lanes + lane;
+        };
+        auto const note = [&](std::int64_t t, std::int64_t at, bool is_write) {
+            pieces_.of_element(at, [&](std::int64_t piece) { visit_(t, piece, is_write); });
+        };
+        auto const threads_of_warp = Fragments::lanes;
+        auto const t = item * threads_of_warp + lane;
+        switch (part_) {
+        case Phase::Part::whole:
+            if (!is_there) return;
+            reduce(loops, t % kernel_.threads, 0, 1);
+            return end(loops, t % kernel_.threads);
+        case Phase::Part::partial:
+            for (std::int64_t part = 0; part < mapping_.split; ++part) {
+                auto const warp = part * mapping_.items + item;
+                if (is_there) reduce(loops, warp * threads_of_warp + lane, 0, 1);
+                note(warp * threads_of_warp + lane, left_at(warp), true);
+            }
+            return;
+        case Phase::Part::total:
+            for (std::int64_t part = 0; part < mapping_.split; ++part)
+                note(t, left_at(part * mapping_.items + item), false);
+            if (is_there) end(loops, t);
+        }
+    }
+    [[nodiscard]] Loops loops_of(FragmentLoops const& place, std::int64_t item, std::int64_t q,
+                                 std::int64_t lane) const {
+        auto const& fragments = mapping_.fragments;
+        auto const columns = fragment_columns(step_, place, fragments), rows = fragment_rows(step_, place, fragments);
+        Loops loops{};
+        loops[place.columns] = item % columns * fragments.columns * Fragments::width + fragments.column(q, lane);
+        loops[place.rows] = item / columns % rows * fragments.rows * Fragments::height + fragments.row(q, lane);
+        item /= columns * rows;
+        for (auto d = rank_ - 2; d-- > 0;) {
+            loops[d] = item % step_.kept[static_cast<int>(d)];
+            item /= step_.kept[static_cast<int>(d)];
+        }
+        return loops;
+    }
+
     [[nodiscard]] std::int64_t thread(std::int64_t item, std::int64_t part) const {
         return mapping_.is_part_fastest ? item * mapping_.split + part : part * mapping_.at_once + item;
     }
@@ -126,7 +184,10 @@ private:
         if (buffer.place != Place::tile || !is_inside(source, loops)) return;
         std::int64_t at = 0;
         for (int d = 0; d < source.index.rank(); ++d) at += value_of(source.index[d], loops) * source.view.strides[d];
-        pieces_.of_tile(buffer, s_, at, [&](std::int64_t piece) { visit_(t, piece, false); });
+        pieces_.of_tile(buffer, s_, at, [&](std::int64_t piece) {
+            visit_(t, piece, false);
+            if (mapping_.fragments.rows > 0) visit_(t ^ 1, piece, false); // tensor cores give it to the whole warp
+        });
     }
     /// What is stored; an update reads the same element.
     void end(Loops const& loops, std::int64_t t) const {

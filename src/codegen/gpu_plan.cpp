@@ -1,6 +1,7 @@
 #include "espalier/codegen/gpu_plan.hpp"
 
 #include "gpu_barriers.hpp"
+#include "gpu_fragments.hpp"
 #include "gpu_staging.hpp"
 #include "plan_steps.hpp"
 
@@ -78,11 +79,18 @@ private:
         for (auto const* step : steps_of(kernel.kernel)) kernel.mappings.push_back(mapping_of(*step, kernel));
         if (!kernel.kernel.is_blocked) share(kernel);
         kernel.scratch = kernel.kernel.tile_elements;
-        auto const is_split = std::ranges::any_of(kernel.mappings, [](auto const& one) { return one.split > 1; });
-        kernel.local_elements = kernel.scratch + (is_split ? kernel.threads : 0);
+        std::int64_t parts = 0;
+        for (auto const& one : kernel.mappings) parts = std::max(parts, elements_of_parts(one, kernel.threads));
+        kernel.local_elements = kernel.scratch + parts;
         place_barriers(kernel, out_.plan.buffers);
         out_.plan.kernels.push_back(kernel.kernel);
         out_.kernels.push_back(std::move(kernel));
+    }
+    /// What threads leave for others to put together.
+    static std::int64_t elements_of_parts(Mapping const& mapping, int threads) {
+        if (mapping.split == 1) return 0;
+        if (mapping.fragments.rows == 0) return threads;
+        return mapping.items * mapping.split * mapping.fragments.count() * Fragments::height * Fragments::width;
     }
     /// As many as the largest step has elements or terms, in warps.
     [[nodiscard]] int threads_of(Kernel kernel) const {
@@ -103,6 +111,7 @@ private:
             out.items /= out.vector;
             return out;
         }
+        if (map_to_fragments(step, out_.plan.buffers, kernel.threads, out)) return out;
         if (2 * out.items <= kernel.threads || !kernel.kernel.is_blocked) split(step, kernel, out);
         if (out.split == 1 && step.is_contraction) widen(step, kernel, out);
         return out;

@@ -1,5 +1,6 @@
 #include "gpu_staging.hpp"
 
+#include "gpu_fragments.hpp"
 #include "plan_block.hpp"
 #include "plan_steps.hpp"
 
@@ -11,6 +12,8 @@ namespace espalier::codegen {
 namespace {
 
 using program::element_count;
+
+constexpr std::int64_t between_rows = 8; ///< elements: 16 bytes
 
 bool is_same_view(View const& a, View const& b) {
     return a.buffer == b.buffer && a.shape == b.shape && a.strides == b.strides && a.origin == b.origin;
@@ -62,11 +65,8 @@ private:
     /// Reads a view from a tile, which is filled just before, or before the loop if it stays the same.
     void stage(Kernel& kernel, View const& view) const {
         auto const is_held = kernel.loop > 1 && view.origin[3] == 0;
-        plan_.buffers.push_back({.name = fmt::format("t{}", plan_.buffers.size()),
-                                 .dtype = plan_.buffers[view.buffer].dtype,
-                                 .shape = view.shape,
-                                 .is_held = is_held});
-        auto const tile = whole_view(plan_.buffers.size() - 1, view.shape);
+        auto const tile = new_tile(kernel, view);
+        plan_.buffers.back().is_held = is_held;
         auto const load = copy_step(
             fmt::format("{} = tile of {}", plan_.buffers.back().name, plan_.buffers[view.buffer].name), view, tile);
         auto const reader =
@@ -76,6 +76,20 @@ private:
             for (auto& read : step.reads)
                 if (is_same_view(read.view, view)) read.view = tile;
         kernel.in_loop.insert(kernel.in_loop.begin() + at, load);
+    }
+    /// Rows of operands of tensor cores lie apart, so that a warp finds them in different banks.
+    View new_tile(Kernel const& kernel, View const& view) const {
+        auto shape = view.shape;
+        auto const is_fragments = [&](Step const& step) {
+            return reads_view(step, view) && fragment_loops(step, plan_.buffers);
+        };
+        if (std::ranges::any_of(kernel.in_loop, is_fragments)) shape[shape.rank() - 1] += between_rows;
+        plan_.buffers.push_back({.name = fmt::format("t{}", plan_.buffers.size()),
+                                 .dtype = plan_.buffers[view.buffer].dtype,
+                                 .shape = shape});
+        auto tile = whole_view(plan_.buffers.size() - 1, shape);
+        tile.shape = view.shape;
+        return tile;
     }
     /// Copies that change from step to step come first.
     void double_buffers(Kernel& kernel) const {

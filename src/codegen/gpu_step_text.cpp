@@ -1,5 +1,6 @@
 #include "gpu_step_text.hpp"
 
+#include "gpu_fragment_text.hpp"
 #include "gpu_step_words.hpp"
 
 #include <fmt/format.h>
@@ -151,6 +152,8 @@ void print_group_step(GpuKernel const& kernel, std::size_t step, std::vector<Buf
     if (mapping.fetch == Fetch::once) return;
     if (mapping.vector > 0)
         CopyPrinter(kernel, step, buffers, out).run(mapping.fetch == Fetch::ahead ? When::ahead : When::now);
+    else if (mapping.fragments.rows > 0)
+        FragmentPrinter(kernel, step, buffers, out).run();
     else
         GroupPrinter(kernel, step, buffers, out).run();
 }

@@ -67,9 +67,15 @@ std::string kinds_of_numbers(Plan const& plan) {
                        plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : "");
 }
 
-std::string text_with(std::string_view prelude, GpuPlan const& plan, std::string const& name) {
-    return kinds_of_numbers(plan.plan) + std::string(prelude) + gpu_words() + gpu_parameters(plan.plan) + "\n" +
+std::string text_with(std::string const& prelude, GpuPlan const& plan, std::string const& name) {
+    return kinds_of_numbers(plan.plan) + prelude + gpu_words() + gpu_parameters(plan.plan) + "\n" +
            gpu_kernels(plan, name);
+}
+
+bool uses_fragments(GpuPlan const& plan) {
+    return std::ranges::any_of(plan.kernels, [](GpuKernel const& kernel) {
+        return std::ranges::any_of(kernel.mappings, [](Mapping const& one) { return one.fragments.rows > 0; });
+    });
 }
 
 } // namespace
@@ -93,9 +99,14 @@ std::string gpu_parameters(Plan const& plan) {
     return fmt::format("#define TENSORS {}\n", fmt::join(all, ", "));
 }
 
+std::string tensor_core_words() { return std::string(tensor_cores_text()); }
+
 std::string opencl_kernels(GpuPlan const& plan, std::string const& name) {
-    return text_with(opencl_prelude(), plan, name);
+    return text_with(std::string(opencl_prelude()), plan, name);
 }
-std::string cuda_kernels(GpuPlan const& plan, std::string const& name) { return text_with(cuda_prelude(), plan, name); }
+std::string cuda_kernels(GpuPlan const& plan, std::string const& name) {
+    auto const prelude = std::string(cuda_prelude()) + (uses_fragments(plan) ? tensor_core_words() : "");
+    return text_with(prelude, plan, name);
+}
 
 } // namespace espalier::codegen

@@ -61,7 +61,8 @@ TEST(GpuStaging, keeps_operands_in_the_dtype_that_they_are_stored_in) {
 
     // Two buffers for 32 rows of 2 x 64 columns and 4 x 32 of X; two sums of 4 x 64 and what comes after, in f32.
     EXPECT_EQ(in_f32.local_bytes(), 2 * 4 * (2 * 32 * 64 + 4 * 32) + 4 * 2 * 4 * 64);
-    EXPECT_EQ(in_f16.local_bytes(), 2 * 2 * (2 * 32 * 64 + 4 * 32) + 4 * 2 * 4 * 64);
+    EXPECT_EQ(in_f16.local_bytes(), 2 * 2 * (2 * 32 * (64 + 8) + 4 * (32 + 8)) + 4 * 2 * 4 * 64)
+        << "rows of operands of tensor cores are 8 elements apart";
 }
 
 TEST(GpuStaging, has_two_buffers_for_what_a_loop_reads_if_all_of_it_fits) {

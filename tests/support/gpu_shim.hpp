@@ -2,6 +2,8 @@
 
 #include "espalier/codegen/gpu_text.hpp"
 
+#include "support/gpu_halves.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace espalier::gpu_shim {
 
 /// Comes once, before all programs.
 inline constexpr auto preamble = R"c(
+#include <algorithm>
 #include <barrier>
 #include <cmath>
 #include <cstring>
@@ -139,7 +142,7 @@ inline std::string racing(codegen::GpuPlan const& plan, int& barriers) {
     std::string inputs, outputs;
     for (auto const& input : plan.plan.inputs) inputs += fmt::format("{}, ", program::element_count(input.shape));
     for (auto const& shape : plan.plan.outputs) outputs += fmt::format("{}, ", program::element_count(shape));
-    return std::string(preamble) + source(plan, "program", barriers) +
+    return std::string(preamble) + halves + source(plan, "program", barriers) +
            fmt::format(R"c(#include <cstdlib>
 int main(int argc, char** argv) {{
     if (argc > 1) barrier_left_out = std::atoi(argv[1]);
