@@ -6,6 +6,7 @@
 #include "support/packages.hpp"
 #include "support/random_programs.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,15 @@ protected:
             out.push_back(std::stol((*it)[1]));
         return out;
     }
+    /// Tiles are fetched while others are used, and tensor cores multiply what is in half precision.
+    static void expect_instructions(std::string const& ptx, DType dtype) {
+        EXPECT_THAT(ptx, HasSubstr("cp.async.cg.shared.global"));
+        EXPECT_THAT(ptx, HasSubstr("cp.async.wait_all"));
+        auto const is_half = dtype == DType::f16 || dtype == DType::bf16;
+        auto const instruction =
+            fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32", program::info(dtype).name);
+        EXPECT_EQ(ptx.find(instruction) != std::string::npos, is_half) << program::info(dtype).name;
+    }
     static void expect_no_spills(std::string const& said, std::size_t kernels, std::string const& what) {
         auto const stores = found(said, "([0-9]+) bytes spill stores"),
                    loads = found(said, "([0-9]+) bytes spill loads");
@@ -50,7 +60,7 @@ protected:
     }
 };
 
-constexpr auto nvcc = "nvcc -std=c++17 -O3 -diag-suppress 177 -Xptxas -v -c -o x.o -gencode "
+constexpr auto nvcc = "nvcc -std=c++17 -O3 -diag-suppress 177 -Xptxas -v -c --keep -o x.o -gencode "
                       "arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 ";
 
 TEST_F(Cuda, kernels_in_every_dtype_compile_for_both_architectures_without_spills) {
@@ -59,15 +69,39 @@ TEST_F(Cuda, kernels_in_every_dtype_compile_for_both_architectures_without_spill
     std::size_t kernels = 0;
     for (auto const dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
         auto const graph = packages::stored_as(programs::fused_gated_mlp({8, 4096, 4096}, {64, 64}), dtype);
-        auto const plan = gpu_plan(make_plan(graph));
+        auto const plan = gpu_plan(make_plan(graph), cuda_options());
         folder.write("k.cu", cuda_kernels(plan, "k"));
         kernels += 2 * plan.kernels.size();
 
         ASSERT_EQ(folder.run(nvcc + std::string("k.cu")), 0) << folder.log();
 
         said += folder.log();
+        for (auto const* ptx : {"k.compute_80.ptx", "k.compute_90.ptx"}) expect_instructions(folder.read(ptx), dtype);
     }
     expect_no_spills(said, kernels, "gated mlp");
+}
+
+/// A warp makes up to eight fragments of 128 x 128 results at a time; a kernel without a loop copies as it goes.
+TEST_F(Cuda, kernels_of_many_rows_compile_without_spills) {
+    auto const looped =
+        gpu_plan(make_plan(packages::stored_as(programs::fused_rms_linear({128, 1024, 1024}, {8, 32}), DType::f16)),
+                 cuda_options());
+    auto const whole =
+        gpu_plan(make_plan(packages::stored_as(programs::fused_rms_linear({64, 64, 1024}, {16, 1}), DType::f16)),
+                 cuda_options());
+    compiled::Folder const folder;
+    folder.write("k.cu",
+                 cuda_kernels(looped, "k") + gpu_kernels(whole, "w") +
+                     "void const* const use_k = (void const*)k_0;\nvoid const* const use_w = (void const*)w_0;\n");
+
+    ASSERT_EQ(folder.run(nvcc + std::string("k.cu")), 0) << folder.log();
+
+    expect_no_spills(folder.log(), 4, "many rows");
+    for (auto const* ptx : {"k.compute_80.ptx", "k.compute_90.ptx"}) {
+        expect_instructions(folder.read(ptx), DType::f16);
+        EXPECT_THAT(folder.read(ptx), HasSubstr("st.shared.v4"));
+        EXPECT_THAT(folder.read(ptx), HasSubstr("ld.global.nc.v4"));
+    }
 }
 
 /// Of several programs in one file: a compilation takes a second before it begins.
@@ -77,7 +111,7 @@ TEST_F(Cuda, kernels_of_random_programs_compile_without_spills) {
     std::string text;
     std::size_t kernels = 0;
     for (int i = 0; i < (asked != nullptr ? std::atoi(asked) : 6); ++i) {
-        auto const plan = gpu_plan(make_plan(packages::stored_as(random.next(), DType::f32)));
+        auto const plan = gpu_plan(make_plan(packages::stored_as(random.next(), DType::f32)), cuda_options());
         auto const name = "k" + std::to_string(i);
         text += i == 0 ? cuda_kernels(plan, name)
                        : "#undef TENSORS\n" + gpu_parameters(plan.plan) + gpu_kernels(plan, name);

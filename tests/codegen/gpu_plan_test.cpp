@@ -91,6 +91,12 @@ TEST(GpuBarriers, of_fused_programs_are_all_needed_and_enough) {
     expect_least_barriers(packages::stored_as(programs::fused_gated_mlp({2, 24, 16}, {2, 3}), DType::f32), 8);
 }
 
+/// Turned fragments, whole ones and parts of sums, fetched ahead: two warps share each.
+TEST(GpuBarriers, of_products_by_warps_are_all_needed_and_enough) {
+    expect_least_barriers(packages::stored_as(programs::fused_rms_linear({4, 64, 16}, {1, 2}), DType::f16), 64);
+    expect_least_barriers(packages::stored_as(programs::fused_gated_mlp({16, 48, 32}, {2, 3}), DType::f16), 64);
+}
+
 TEST(GpuBarriers, of_random_programs_are_all_needed_and_enough) {
     for (auto const& graph : random_graphs(11, count_of_programs(4), DType::f32)) expect_least_barriers(graph, 4);
 }

@@ -42,10 +42,11 @@ public:
         auto const status = std::system(("cd " + path_.string() + " && (" + command + ") >log 2>&1").c_str());
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
-    [[nodiscard]] std::string log() const {
-        std::ifstream in(path_ / "log");
+    [[nodiscard]] std::string read(std::string const& name) const {
+        std::ifstream in(path_ / name);
         return {std::istreambuf_iterator<char>(in), {}};
     }
+    [[nodiscard]] std::string log() const { return read("log"); }
 
 private:
     std::filesystem::path path_;

@@ -18,8 +18,9 @@ struct Half {
 };
 typedef Half<10, -14> input_f16, made_f16, tile_f16;
 typedef Half<7, -126> input_bf16, made_bf16, tile_bf16;
+/// By reference: what a call copies, g++ hides from ThreadSanitizer.
 template <int digits, int least>
-static float value_of(Half<digits, least> h) {
+static float value_of(Half<digits, least> const& h) {
     int const magnitude = h.bits & 0x7fff, exponent = magnitude >> digits, rest = magnitude & ((1 << digits) - 1);
     float const value = exponent == 2 * Half<digits, least>::bias + 1 ? (rest ? NAN : INFINITY)
                         : exponent == 0 ? std::ldexp((float)rest, least - digits)
