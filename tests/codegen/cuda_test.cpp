@@ -1,4 +1,5 @@
 #include "espalier/codegen/gpu_package.hpp"
+#include "espalier/codegen/gpu_resources.hpp"
 #include "espalier/codegen/gpu_text.hpp"
 
 #include "espalier/base/error.hpp"
@@ -31,14 +32,6 @@ protected:
     void SetUp() override {
         if (!has_nvcc()) GTEST_SKIP() << "no nvcc: install the CUDA toolkit to have CUDA text compiled";
     }
-    /// Numbers that a pattern finds in what ptxas says, one for each kernel and architecture.
-    static std::vector<long> found(std::string const& text, std::string const& pattern) {
-        std::vector<long> out;
-        std::regex const expression(pattern);
-        for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it)
-            out.push_back(std::stol((*it)[1]));
-        return out;
-    }
     /// Tiles are fetched while others are used, and tensor cores multiply what is in half precision.
     static void expect_instructions(std::string const& ptx, DType dtype) {
         EXPECT_THAT(ptx, HasSubstr("cp.async.cg.shared.global"));
@@ -49,14 +42,13 @@ protected:
         EXPECT_EQ(ptx.find(instruction) != std::string::npos, is_half) << program::info(dtype).name;
     }
     static void expect_no_spills(std::string const& said, std::size_t kernels, std::string const& what) {
-        auto const stores = found(said, "([0-9]+) bytes spill stores"),
-                   loads = found(said, "([0-9]+) bytes spill loads");
-        auto const registers = found(said, "Used ([0-9]+) registers");
-        EXPECT_EQ(stores.size(), kernels) << what << said;
-        EXPECT_EQ(registers.size(), kernels) << what;
-        EXPECT_THAT(stores, testing::Each(0)) << what << said;
-        EXPECT_THAT(loads, testing::Each(0)) << what;
-        EXPECT_THAT(registers, testing::Each(testing::Le(128))) << what;
+        auto const resources = resources_in(said);
+        EXPECT_EQ(resources.size(), kernels) << what << said;
+        for (auto const& one : resources) {
+            EXPECT_EQ(one.spilled_bytes, 0) << what << said;
+            EXPECT_GT(one.registers, 8) << what << said;
+            EXPECT_LE(one.registers, 128) << what << said;
+        }
     }
 };
 
@@ -135,6 +127,33 @@ TEST_F(Cuda, packages_build_with_their_host_programs) {
     auto const found = packages::verdict_on(cuda_package(package), "sh build", {}, "test -x bench && test -f p.so");
 
     EXPECT_EQ(found.code, 0) << found.text;
+}
+
+TEST_F(Cuda, packages_have_the_resources_of_their_kernels_where_they_can_be_compiled) {
+    auto const mlp = packages::stored_as(programs::fused_gated_mlp({4, 64, 64}, {2, 2}), DType::f16);
+
+    auto const files = cuda_package_with_resources(package_of(mlp, programs::gated_mlp({4, 64, 64}), DType::f16));
+
+    ASSERT_EQ(files.back().name, "resources.txt");
+    EXPECT_THAT(files.back().text, HasSubstr("Compiled, not run"));
+    for (auto const* architecture : {"sm_80", "sm_90"})
+        EXPECT_TRUE(std::regex_search(files.back().text,
+                                      std::regex(fmt::format("p_0 +{} +[1-9][0-9]+ +0 +0 +[0-9]+\n", architecture))))
+            << files.back().text;
+}
+
+TEST(CudaResources, are_read_from_what_ptxas_says) {
+    auto const found = resources_in(
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : Compiling entry function '_Z5abc_0PK6__halfS1_PS_Pc' for 'sm_80'\n"
+        "ptxas info    : Function properties for _Z5abc_0PK6__halfS1_PS_Pc\n"
+        "    16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 62 registers, used 1 barriers, 16 bytes cumulative stack size, 392 bytes cmem[0]\n"
+        "ptxas info    : Compiling entry function '_Z5abc_1PKfS0_PfPc' for 'sm_90'\n"
+        "    208 bytes stack frame, 204 bytes spill stores, 200 bytes spill loads\n"
+        "ptxas info    : Used 255 registers\n");
+
+    EXPECT_EQ(found, (std::vector<KernelResources>{{"abc_0", "sm_80", 62, 0, 16}, {"abc_1", "sm_90", 255, 204, 208}}));
 }
 
 TEST(CudaPackages, say_that_they_were_not_run_and_for_what_they_are_compiled) {
