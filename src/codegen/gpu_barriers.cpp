@@ -103,7 +103,7 @@ private:
     // --- products in fragments: a result of a lane is what the lane would sum by itself
 
     void fragments() {
-        auto const place = fragment_loops(step_, buffers_).value();
+        auto const place = fragment_loops(step_, mapping_.fragments.is_turned);
         auto const results = mapping_.fragments.count() * Fragments::of_lane;
         for (std::int64_t item = 0; item < mapping_.items; ++item)
             for (std::int64_t at = 0; at < results * Fragments::lanes; ++at)
@@ -125,12 +125,13 @@ private:
         switch (part_) {
         case Phase::Part::whole:
             if (!is_there) return;
-            reduce(loops, t % kernel_.threads, 0, 1);
-            return end(loops, t % kernel_.threads);
+            if (!step_.ends_sums) reduce(loops, t % kernel_.threads, 0, 1);
+            if (!step_.keeps_sums) end(loops, t % kernel_.threads);
+            return;
         case Phase::Part::partial:
             for (std::int64_t part = 0; part < mapping_.split; ++part) {
                 auto const warp = part * mapping_.items + item;
-                if (is_there) reduce(loops, warp * threads_of_warp + lane, 0, 1);
+                if (is_there && !step_.ends_sums) reduce(loops, warp * threads_of_warp + lane, 0, 1);
                 note(warp * threads_of_warp + lane, left_at(warp), true);
             }
             return;
@@ -270,7 +271,7 @@ public:
 private:
     void add(std::size_t step) {
         if (step == kernel_.kernel.in_loop.size()) in_loop_ = phases_.size();
-        if (kernel_.mappings[step].split == 1) return phases_.push_back({step});
+        if (kernel_.mappings[step].split == 1 || kernel_.step(step).keeps_sums) return phases_.push_back({step});
         phases_.push_back({step, Phase::Part::partial});
         phases_.push_back({step, Phase::Part::total});
     }

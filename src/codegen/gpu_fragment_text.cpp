@@ -4,31 +4,57 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace espalier::codegen {
+
+std::int64_t FragmentPrinter::items_in_turn() const {
+    return is_split() ? 1 : std::max<std::int64_t>(1, mapping_.items / warps_);
+}
+std::string FragmentPrinter::all_sums() const { return is_kept() ? buffer(step_.target).name + "_sums" : "r_"; }
+std::string FragmentPrinter::sums_of_item() const {
+    if (!is_kept() || items_in_turn() == 1) return all_sums();
+    return fmt::format("({} + turn * {})", all_sums(), results_);
+}
+void FragmentPrinter::declare(std::string const& sums, std::int64_t count) {
+    out_.add(fmt::format("sum_t {}[{}];", sums, count));
+    out_.add("UNROLL");
+    out_.add(fmt::format("for (int q = 0; q < {}; ++q) {}[q] = SUM_ZERO;", count, sums));
+}
+void FragmentPrinter::declare_sums() { declare(all_sums(), items_in_turn() * results_); }
 
 void FragmentPrinter::run() {
     open_step();
     open_own();
-    declare_place();
-    multiply();
-    is_split() ? leave_parts() : finish_all();
+    if (!is_kept()) declare(all_sums(), results_);
+    if (!step_.ends_sums) multiply();
+    if (!step_.keeps_sums) is_split() ? leave_parts() : finish_all(sums_of_item());
     out_.close();
-    if (is_split()) {
+    if (is_split() && !step_.keeps_sums) {
         if (mapping_.has_barrier_inside) out_.add("BARRIER");
         put_together();
     }
     out_.close();
 }
 
-/// What a warp makes: every item once, or parts of an item.
+/// What a warp makes: every item once, or parts of an item. Kept sums are addressed by numbers that are known when the
+/// text is compiled: so they stay in registers.
 void FragmentPrinter::open_own() {
     if (is_split()) return open_first(mapping_.items * mapping_.split);
-    auto const warps = kernel_.threads / Fragments::lanes;
-    out_.open(fmt::format("for (int e = TID / 32; e < {}; e += {})", mapping_.items, warps));
+    if (is_kept() && mapping_.items <= warps_) return open_first(mapping_.items);
+    if (!is_kept()) {
+        out_.open(fmt::format("for (int e = TID / 32; e < {}; e += {})", mapping_.items, warps_));
+        return declare_place();
+    }
+    out_.add("UNROLL");
+    out_.open(fmt::format("for (int turn = 0; turn < {}; ++turn)", items_in_turn()));
+    out_.add(fmt::format("int const e = TID / 32 + turn * {};", warps_));
+    declare_place();
 }
 void FragmentPrinter::open_first(std::int64_t warps) {
     out_.open(fmt::format("if (TID < {})", warps * Fragments::lanes));
     out_.add(fmt::format("int const e = TID / 32 % {};", mapping_.items));
+    declare_place();
 }
 
 /// The matrix of item `e`, and its first row and column as fragments go.
@@ -51,20 +77,17 @@ std::string FragmentPrinter::begin_of_factor(std::size_t read, std::size_t loop,
     return sum_of(terms);
 }
 void FragmentPrinter::multiply() {
-    out_.add(fmt::format("sum_t r_[{}];", results_));
-    out_.add("UNROLL");
-    out_.add(fmt::format("for (int q = 0; q < {}; ++q) r_[q] = SUM_ZERO;", results_));
     auto const type = type_name(buffer(step_.reads[0].view));
     out_.add(fmt::format("LOCAL {} const* const left = {};", type, begin_of_factor(loops_.left, loops_.rows, "row")));
     out_.add(fmt::format("LOCAL {} const* const right = {};", type,
                          begin_of_factor(loops_.right, loops_.columns, "column")));
     auto const first =
         is_split() ? fmt::format("TID / {} * {}", Fragments::lanes * mapping_.items, Fragments::depth) : "0";
-    out_.add(fmt::format("MMA_TILE({}, {}, {}, {}, left, {}, {}, right, {}, {}, {}, {}, {} - column, r_);",
+    out_.add(fmt::format("MMA_TILE({}, {}, {}, {}, left, {}, {}, right, {}, {}, {}, {}, {} - column, {});",
                          type.substr(type.find('_') + 1), fragments_.rows, fragments_.columns, step_.reduced[0],
                          stride(loops_.left, loops_.rows), stride(loops_.left, loops_.depth),
                          stride(loops_.right, loops_.depth), stride(loops_.right, loops_.columns), first,
-                         Fragments::depth * mapping_.split, step_.loop_size(loops_.columns)));
+                         Fragments::depth * mapping_.split, step_.loop_size(loops_.columns), sums_of_item()));
 }
 
 std::string FragmentPrinter::part_at(std::string_view warp) const {
@@ -73,24 +96,21 @@ std::string FragmentPrinter::part_at(std::string_view warp) const {
 }
 void FragmentPrinter::leave_parts() {
     out_.add("UNROLL");
-    out_.add(fmt::format("for (int q = 0; q < {}; ++q) {} = r_[q];", results_, part_at("TID / 32")));
+    out_.add(fmt::format("for (int q = 0; q < {}; ++q) {} = {}[q];", results_, part_at("TID / 32"), all_sums()));
 }
 void FragmentPrinter::put_together() {
     open_first(mapping_.items);
-    declare_place();
-    out_.add(fmt::format("sum_t r_[{}];", results_));
+    declare("r_", results_);
     out_.add("UNROLL");
-    out_.open(fmt::format("for (int q = 0; q < {}; ++q)", results_));
-    out_.add("r_[q] = SUM_ZERO;");
-    out_.add(fmt::format("for (int part = 0; part < {}; ++part) r_[q] = SUM_ADD(r_[q], {});", mapping_.split,
+    out_.add(fmt::format("for (int q = 0; q < {}; ++q)", results_));
+    out_.add(fmt::format("    for (int part = 0; part < {}; ++part) r_[q] = SUM_ADD(r_[q], {});", mapping_.split,
                          part_at(fmt::format("(part * {} + e)", mapping_.items))));
-    out_.close();
-    finish_all();
+    finish_all("r_");
     out_.close();
 }
 
 /// Every result of a lane; columns that only fill a fragment are none.
-void FragmentPrinter::finish_all() {
+void FragmentPrinter::finish_all(std::string const& sums) {
     out_.add("UNROLL");
     out_.open(fmt::format("for (int q = 0; q < {}; ++q)", results_));
     out_.add(fmt::format("int const i{} = row + MMA_ROW(q, {});", loops_.rows, fragments_.columns));
@@ -98,7 +118,7 @@ void FragmentPrinter::finish_all() {
     auto const size = step_.loop_size(loops_.columns);
     auto const is_padded = size % (Fragments::width * fragments_.columns) != 0;
     if (is_padded) out_.open(fmt::format("if (i{} < {})", loops_.columns, size));
-    finish("r_[q]");
+    finish(sums + "[q]");
     if (is_padded) out_.close();
     out_.close();
 }

@@ -69,7 +69,12 @@ private:
         auto& plan = out_.plan;
         if (kernel.loop == 1) std::erase_if(kernel.in_loop, [](Step const& step) { return step.is_not_in_first; });
         auto const first = own_tiles(kernel, plan);
+        auto const first_staged = plan.buffers.size();
         kernel = stage_operands(std::move(kernel), plan, first, options_.staging_bytes);
+        keep_sums(kernel, plan.buffers, threads_of(kernel));
+        place_again(kernel, plan, first);
+        if (kernel.loop > 1)
+            kernel = double_buffers(std::move(kernel), plan, first, first_staged, options_.staging_bytes);
         finish({.kernel = kernel, .groups = kernel.grid});
     }
     void add_library(Kernel const& kernel) { finish({.kernel = kernel}); }
@@ -101,6 +106,7 @@ private:
         return std::min(options_.threads, std::max(32, static_cast<int>(wanted)));
     }
     [[nodiscard]] Mapping mapping_of(Step const& step, GpuKernel const& kernel) const {
+        if (step.ends_sums) return mapping_of_kept(step, kernel);
         Mapping out{.items = element_count(step.kept)};
         if (out.items > std::numeric_limits<std::int32_t>::max())
             throw base::InputError("{}: {} elements are too many for a GPU kernel: use a smaller program", step.what,
@@ -115,6 +121,13 @@ private:
         if (2 * out.items <= kernel.threads || !kernel.kernel.is_blocked) split(step, kernel, out);
         if (out.split == 1 && step.is_contraction) widen(step, kernel, out);
         return out;
+    }
+    /// Who keeps sums stores them.
+    static Mapping mapping_of_kept(Step const& step, GpuKernel const& kernel) {
+        auto const& steps = kernel.kernel.in_loop;
+        auto const keeps = std::ranges::find_if(
+            steps, [&](Step const& one) { return one.keeps_sums && one.target.buffer == step.target.buffer; });
+        return kernel.mappings[static_cast<std::size_t>(keeps - steps.begin())];
     }
     /// Among threads that would have nothing to do.
     void split(Step const& step, GpuKernel const& kernel, Mapping& out) const {

@@ -22,15 +22,19 @@ bool reads_view(Step const& step, View const& view) {
     return std::ranges::any_of(step.reads, [&](Source const& read) { return is_same_view(read.view, view); });
 }
 
+bool fits(Kernel& kernel, Plan& plan, std::size_t first, std::int64_t limit) {
+    place_again(kernel, plan, first);
+    return kernel.tile_elements * program::info(plan.arithmetic).size_bytes <= limit;
+}
+
 class Stager {
 public:
     Stager(Kernel kernel, Plan& plan, std::size_t first, std::int64_t limit)
-        : kernel_(std::move(kernel)), plan_(plan), first_(first), first_staged_(plan.buffers.size()), limit_(limit) {}
+        : kernel_(std::move(kernel)), plan_(plan), first_(first), limit_(limit) {}
 
     Kernel run() {
         place_again(kernel_, plan_, first_);
-        while (auto const view = next()) attempt([&](Kernel& kernel) { stage(kernel, *view); }, *view);
-        if (kernel_.loop > 1) attempt([&](Kernel& kernel) { double_buffers(kernel); }, {});
+        while (auto const view = next()) attempt(*view);
         return std::move(kernel_);
     }
 
@@ -49,13 +53,11 @@ private:
                     return source.view;
         return std::nullopt;
     }
-    template <class Change>
-    void attempt(Change const& change, View const& view) {
+    void attempt(View const& view) {
         auto const buffers = plan_.buffers;
         auto kernel = kernel_;
-        change(kernel);
-        place_again(kernel, plan_, first_);
-        if (kernel.tile_elements * program::info(plan_.arithmetic).size_bytes <= limit_) {
+        stage(kernel, view);
+        if (fits(kernel, plan_, first_, limit_)) {
             kernel_ = std::move(kernel);
             return;
         }
@@ -81,7 +83,8 @@ private:
     View new_tile(Kernel const& kernel, View const& view) const {
         auto shape = view.shape;
         auto const is_fragments = [&](Step const& step) {
-            return reads_view(step, view) && fragment_loops(step, plan_.buffers);
+            bool is_turned = false;
+            return reads_view(step, view) && fits_fragments(step, plan_.buffers, is_turned);
         };
         if (std::ranges::any_of(kernel.in_loop, is_fragments)) shape[shape.rank() - 1] += between_rows;
         plan_.buffers.push_back({.name = fmt::format("t{}", plan_.buffers.size()),
@@ -91,21 +94,10 @@ private:
         tile.shape = view.shape;
         return tile;
     }
-    /// Copies that change from step to step come first.
-    void double_buffers(Kernel& kernel) const {
-        auto const is_looped = [&](Step const& step) {
-            return step.target.buffer >= first_staged_ && !plan_.buffers[step.target.buffer].is_held;
-        };
-        auto const rest = std::ranges::stable_partition(kernel.in_loop, is_looped);
-        for (auto step = kernel.in_loop.begin(); step != rest.begin(); ++step) {
-            plan_.buffers[step->target.buffer].is_held = true;
-            plan_.buffers[step->target.buffer].copies = 2;
-        }
-    }
 
     Kernel kernel_;
     Plan& plan_;
-    std::size_t first_, first_staged_;
+    std::size_t first_;
     std::int64_t limit_;
     std::vector<View> refused_;
 };
@@ -139,6 +131,23 @@ bool is_aligned(View const& view, std::int64_t count) {
 
 Kernel stage_operands(Kernel kernel, Plan& plan, std::size_t first, std::int64_t limit) {
     return Stager(std::move(kernel), plan, first, limit).run();
+}
+
+/// Copies that change from step to step come first.
+Kernel double_buffers(Kernel kernel, Plan& plan, std::size_t first, std::size_t first_staged, std::int64_t limit) {
+    auto const before = plan.buffers;
+    auto out = kernel;
+    auto const is_looped = [&](Step const& step) {
+        return step.target.buffer >= first_staged && !plan.buffers[step.target.buffer].is_held;
+    };
+    auto const rest = std::ranges::stable_partition(out.in_loop, is_looped);
+    for (auto step = out.in_loop.begin(); step != rest.begin(); ++step) {
+        plan.buffers[step->target.buffer].is_held = true;
+        plan.buffers[step->target.buffer].copies = 2;
+    }
+    if (fits(out, plan, first, limit)) return out;
+    plan.buffers = before;
+    return kernel;
 }
 
 void place_again(Kernel& kernel, Plan& plan, std::size_t first) {

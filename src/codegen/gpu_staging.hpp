@@ -5,8 +5,12 @@
 namespace espalier::codegen {
 
 /// A kernel whose operands are in local memory where they are read several times, as far as `limit` bytes go. Its own
-/// tiles begin at `first`. What changes from step to step of the loop has two buffers if all of it may.
+/// tiles begin at `first`.
 [[nodiscard]] Kernel stage_operands(Kernel kernel, Plan& plan, std::size_t first, std::int64_t limit);
+/// The same with two buffers for what changes from step to step of the loop, if all of it may have them. Operands in
+/// local memory begin at `first_staged`.
+[[nodiscard]] Kernel double_buffers(Kernel kernel, Plan& plan, std::size_t first, std::size_t first_staged,
+                                    std::int64_t limit);
 /// Places the tiles of a kernel that begin at `first`.
 void place_again(Kernel& kernel, Plan& plan, std::size_t first);
 

@@ -158,7 +158,8 @@ void print_group_step(GpuKernel const& kernel, std::size_t step, std::vector<Buf
         GroupPrinter(kernel, step, buffers, out).run();
 }
 
-void print_first_fetch(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out) {
+void print_before_loop(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out) {
+    if (kernel.step(step).keeps_sums) FragmentPrinter(kernel, step, buffers, out).declare_sums();
     if (kernel.mappings[step].fetch != Fetch::in_turn) CopyPrinter(kernel, step, buffers, out).run(When::before_loop);
 }
 

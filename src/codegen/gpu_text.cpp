@@ -51,7 +51,7 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     auto const inside = kernel.kernel.in_loop.size();
     auto const is_loop = kernel.kernel.loop > 1;
     if (kernel.kernel.is_blocked && !is_loop) out.add("int const s = 0;");
-    for (std::size_t i = 0; i < inside; ++i) print_first_fetch(kernel, i, plan.plan.buffers, out);
+    for (std::size_t i = 0; i < inside; ++i) print_before_loop(kernel, i, plan.plan.buffers, out);
     if (has_fetches(kernel) && !kernel.fetches_ahead()) out.add("FETCHED");
     if (is_loop) out.open(fmt::format("for (int s = 0; s < {}; ++s)", kernel.kernel.loop));
     if (kernel.fetches_ahead()) out.add("FETCHED");

@@ -200,7 +200,7 @@ void for_each_buffer(Step const& step, Each const& each) {
     for (auto const& read : step.reads) each(read.view.buffer);
     for (auto const& factor : step.factor) each(factor.view.buffer);
     for (auto const& view : step.scratch) each(view.buffer);
-    each(step.target.buffer);
+    if (!step.keeps_sums) each(step.target.buffer);
 }
 
 /// When each tile is needed: an accumulator and what is held from the beginning, all else from its step to its last

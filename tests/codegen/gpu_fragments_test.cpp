@@ -121,6 +121,23 @@ TEST(GpuFragments, are_shared_among_warps_and_sums_too_where_there_are_few) {
     EXPECT_EQ(one.split, 2) << "a step has two pieces of the sum only";
 }
 
+/// Parts of sums are put together after the loop, so that a step needs no barrier but the one for its operands.
+TEST(GpuFragments, keep_their_sums_through_the_loop) {
+    for (auto const& one : {Product{4, 32, 256}, Product{64, 64, 32}}) {
+        auto const plan = plan_of(product(one));
+        auto const& kernel = plan.kernels[0];
+        int barriers = 0;
+        for (std::size_t i = 0; i < kernel.kernel.in_loop.size(); ++i)
+            barriers += kernel.mappings[i].has_barrier_before + kernel.mappings[i].has_barrier_inside;
+
+        EXPECT_TRUE(kernel.kernel.in_loop.back().keeps_sums);
+        EXPECT_TRUE(kernel.kernel.after.front().ends_sums);
+        EXPECT_EQ(barriers, 1);
+    }
+    auto const large = plan_of(product({128, 128, 32}));
+    EXPECT_FALSE(large.kernels[0].kernel.in_loop.back().keeps_sums) << "128 registers of a thread are too many";
+}
+
 /// Those that the instruction has: every result is made by one lane.
 TEST(GpuFragments, give_every_result_to_one_lane) {
     Fragments const fragments{2, 4};

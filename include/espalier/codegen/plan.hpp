@@ -91,6 +91,8 @@ struct Step {
     Product product = {};
     std::vector<View> scratch = {}; ///< what product packs: left, then right
     bool is_contraction = false;    ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+    bool keeps_sums = false;        ///< in registers, which every step of the loop adds to; nothing is stored yet
+    bool ends_sums = false;         ///< after the loop: stores what the step of the same target kept; reads nothing
 
     [[nodiscard]] std::int64_t loop_size(std::size_t loop) const {
         auto const rank = static_cast<std::size_t>(kept.rank());
