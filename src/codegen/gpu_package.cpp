@@ -70,9 +70,9 @@ struct Both {
     GpuPlan program, input;
     Plan input_plan;
 };
-Both plans_of(Package const& package) {
+Both plans_of(Package const& package, GpuOptions const& options) {
     auto const input = make_plan(package.input);
-    return {gpu_plan(make_plan(package.program)), gpu_plan(input), input};
+    return {gpu_plan(make_plan(package.program), options), gpu_plan(input, options), input};
 }
 std::string titled(std::string const& about, std::string const& text) { return "// " + about + "\n" + text; }
 constexpr std::string_view searched = "the program that was searched";
@@ -86,6 +86,8 @@ std::string architecture_flags(GpuPlan const& plan) {
 
 } // namespace
 
+GpuOptions cuda_options() { return {.staging_bytes = architectures.front().shared_bytes}; }
+
 std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan) {
     std::vector<CudaArchitecture> out;
     for (auto const& one : architectures)
@@ -94,7 +96,7 @@ std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan) {
 }
 
 std::vector<TextFile> opencl_package(Package const& package) {
-    auto const plans = plans_of(package);
+    auto const plans = plans_of(package, {});
     auto const& name = package.name;
     auto const other = name + "_input";
     return {{name + ".cl", titled(package.about, opencl_kernels(plans.program, name))},
@@ -109,7 +111,7 @@ std::vector<TextFile> opencl_package(Package const& package) {
 }
 
 std::vector<TextFile> cuda_package(Package const& package) {
-    auto const plans = plans_of(package);
+    auto const plans = plans_of(package, cuda_options());
     auto const flags = architecture_flags(plans.program);
     if (flags.empty())
         throw base::InputError(

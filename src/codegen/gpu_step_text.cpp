@@ -1,23 +1,19 @@
 #include "gpu_step_text.hpp"
 
-#include "step_words.hpp"
+#include "gpu_fragment_text.hpp"
+#include "gpu_step_words.hpp"
 
 #include <fmt/format.h>
 
 namespace espalier::codegen {
 namespace {
 
-class GroupPrinter : StepWords {
+class GroupPrinter : GroupWords {
 public:
-    GroupPrinter(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out)
-        : StepWords(kernel.step(step), buffers, out), kernel_(kernel), mapping_(kernel.mappings[step]) {}
+    using GroupWords::GroupWords;
 
     void run() {
-        out_.add("// " + step_.what);
-        out_.open(step_.is_not_in_first ? "if (s > 0)" : "");
-        point_at("a", step_.reads);
-        point_at("f", step_.factor);
-        out_.add(fmt::format("{}* const o = {};", type_of(step_.target), start_of(step_.target)));
+        open_step();
         if (mapping_.split > 1)
             by_parts();
         else
@@ -26,31 +22,6 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_blocked() const { return kernel_.kernel.is_blocked; }
-    [[nodiscard]] std::string type_of(View const& view) const {
-        auto const space = buffer(view).place == Place::tile ? "LOCAL" : "GLOBAL";
-        return fmt::format("{} {}", space, type_name(buffer(view)));
-    }
-    void point_at(std::string_view name, std::vector<Source> const& sources) {
-        for (std::size_t i = 0; i < sources.size(); ++i)
-            out_.add(fmt::format("{} const* const {}{} = {};", type_of(sources[i].view), name, i,
-                                 start_of(sources[i].view)));
-    }
-    /// How far apart the elements of an item are along a dimension, which is how many items there are along it.
-    [[nodiscard]] std::int64_t items_along(std::size_t i) const {
-        return step_.kept[static_cast<int>(i)] / mapping_.along(i, rank_);
-    }
-    /// The loops of item `e`; where it has several elements, of the first of them.
-    void decode(std::string_view prefix) {
-        std::int64_t below = 1;
-        for (auto i = rank_; i-- > 0;) {
-            auto const size = items_along(i);
-            auto at = below == 1 ? std::string("e") : fmt::format("e / {}", below);
-            if (i > 0) at += fmt::format(" % {}", size);
-            out_.add(fmt::format("int const {}{} = {};", prefix, i, size == 1 ? "0" : at));
-            below *= size;
-        }
-    }
     void begin_sum(std::string const& name) {
         auto const is_sum = step_.reducer == program::Reducer::sum;
         out_.add(fmt::format("{} {} = {};", is_sum ? "sum_t" : "real", name, text_of(step_.reducer).start));
@@ -68,12 +39,7 @@ private:
     }
 
     void by_items() {
-        if (is_blocked()) {
-            out_.open(fmt::format("for (int e = TID; e < {}; e += {})", mapping_.items, kernel_.threads));
-        } else {
-            out_.add(fmt::format("int const e = BLOCK(0) * {} + TID;", kernel_.threads));
-            out_.open(fmt::format("if (e < {})", mapping_.items));
-        }
+        open_own_items();
         auto const has_several = mapping_.rows * mapping_.columns > 1;
         decode(has_several ? "j" : "i");
         if (has_several)
@@ -156,16 +122,45 @@ private:
         finish("r_");
         out_.close();
     }
+};
 
-    GpuKernel const& kernel_;
-    Mapping const& mapping_;
+/// Of an operand to local memory, as it is.
+class CopyPrinter : GroupWords {
+public:
+    using GroupWords::GroupWords;
+
+    void run(When when) {
+        auto const is_ahead = when == When::ahead;
+        if (is_ahead) out_.open(fmt::format("if (s + 1 < {})", kernel_.kernel.loop));
+        open_step(when);
+        open_own_items();
+        decode("i", mapping_.vector);
+        auto const bytes = mapping_.vector * program::info(buffer(step_.target).dtype).size_bytes;
+        out_.add(fmt::format("{}_{}(o + {}, a0 + {});", when == When::now ? "COPY" : "FETCH", bytes, target_place(),
+                             place_text(step_.reads[0])));
+        out_.close();
+        out_.close();
+        if (is_ahead) out_.close();
+    }
 };
 
 } // namespace
 
 void print_group_step(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out) {
     if (kernel.mappings[step].has_barrier_before) out.add("BARRIER");
-    GroupPrinter(kernel, step, buffers, out).run();
+    auto const& mapping = kernel.mappings[step];
+    if (mapping.fetch == Fetch::once) return;
+    if (mapping.vector > 0)
+        CopyPrinter(kernel, step, buffers, out).run(mapping.fetch == Fetch::ahead ? When::ahead : When::now);
+    else if (mapping.fragments.rows > 0)
+        FragmentPrinter(kernel, step, buffers, out).run();
+    else
+        GroupPrinter(kernel, step, buffers, out).run();
+}
+
+void print_before_loop(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out) {
+    if (kernel.step(step).keeps_sums) FragmentPrinter(kernel, step, buffers, out).declare_sums();
+    if (kernel.mappings[step].fetch != Fetch::in_turn) CopyPrinter(kernel, step, buffers, out).run(When::before_loop);
 }
 
 } // namespace espalier::codegen

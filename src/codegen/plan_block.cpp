@@ -200,10 +200,11 @@ void for_each_buffer(Step const& step, Each const& each) {
     for (auto const& read : step.reads) each(read.view.buffer);
     for (auto const& factor : step.factor) each(factor.view.buffer);
     for (auto const& view : step.scratch) each(view.buffer);
-    each(step.target.buffer);
+    if (!step.keeps_sums) each(step.target.buffer);
 }
 
-/// When each tile is needed: an accumulator from the beginning, all else from its step to its last reader.
+/// When each tile is needed: an accumulator and what is held from the beginning, all else from its step to its last
+/// reader.
 void set_lives(Kernel const& kernel, Buffers& buffers, std::size_t first_tile) {
     for (auto i = first_tile; i < buffers.size(); ++i) buffers[i].first_step = -1;
     int now = 0;
@@ -220,9 +221,9 @@ void set_lives(Kernel const& kernel, Buffers& buffers, std::size_t first_tile) {
     auto const loop_end = static_cast<int>(kernel.in_loop.size());
     for (auto const& step : kernel.in_loop) {
         auto& buffer = buffers[step.target.buffer];
-        if (step.update == Update::set || step.target.buffer < first_tile) continue;
+        if ((step.update == Update::set && !buffer.is_held) || step.target.buffer < first_tile) continue;
         buffer.first_step = 0;
-        buffer.last_step = std::max(buffer.last_step, loop_end);
+        buffer.last_step = std::max(buffer.last_step, buffer.is_held ? loop_end - 1 : loop_end);
     }
 }
 
@@ -230,12 +231,17 @@ constexpr std::int64_t alignment = 16; ///< elements
 
 } // namespace
 
+std::int64_t elements_taken(Buffer const& tile) {
+    auto const bytes = program::info(tile.dtype).size_bytes, whole = std::max<std::int64_t>(bytes, 4);
+    return (program::element_count(tile.shape) * tile.copies * bytes + whole - 1) / whole;
+}
+
 void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
     set_lives(kernel, buffers, first_tile);
     for (auto i = first_tile; i < buffers.size(); ++i) {
         auto& buffer = buffers[i];
         if (buffer.first_step < 0) continue;
-        auto const size = program::element_count(buffer.shape);
+        auto const size = elements_taken(buffer);
         std::vector<Buffer const*> others;
         for (auto j = first_tile; j < i; ++j)
             if (buffers[j].first_step >= 0 && buffers[j].first_step <= buffer.last_step &&
@@ -244,7 +250,7 @@ void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
         std::ranges::sort(others, {}, &Buffer::offset);
         for (auto const* other : others) {
             if (buffer.offset + size <= other->offset) break;
-            auto const end = other->offset + program::element_count(other->shape);
+            auto const end = other->offset + elements_taken(*other);
             buffer.offset = std::max(buffer.offset, (end + alignment - 1) / alignment * alignment);
         }
         kernel.tile_elements =

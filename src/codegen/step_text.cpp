@@ -159,8 +159,10 @@ private:
 } // namespace
 
 std::string type_name(Buffer const& buffer) {
-    if (buffer.place == Place::tile) return "real";
-    return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
+    auto const is_small = program::info(buffer.dtype).size_bytes < 4;
+    if (buffer.place == Place::tile && !is_small) return "real";
+    auto const where = buffer.place == Place::tile ? "tile" : buffer.place == Place::input ? "input" : "made";
+    return fmt::format("{}_{}", where, program::info(buffer.dtype).name);
 }
 
 std::string number_text(double value) {

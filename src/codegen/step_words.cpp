@@ -71,7 +71,7 @@ std::string StepWords::place_text(Source const& source) const {
 std::string StepWords::load(Source const& source, std::string const& name) const {
     auto const& from = buffer(source.view);
     auto const at = place_text(source);
-    if (from.place == Place::tile) return fmt::format("{}[{}]", name, at);
+    if (type_name(from) == "real") return fmt::format("{}[{}]", name, at);
     return fmt::format("LOAD_{}({}, {})", type_name(from), name, at);
 }
 std::string StepWords::target_place() const {

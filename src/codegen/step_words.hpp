@@ -35,6 +35,9 @@ protected:
     /// From what was reduced to what is stored.
     void finish(std::string const& reduced);
     void store(std::string const& value);
+    /// Which element of a view is read or written, in the loops of the step.
+    [[nodiscard]] std::string place_text(Source const& source) const;
+    [[nodiscard]] std::string target_place() const;
 
     Step const& step_;
     std::vector<Buffer> const& buffers_;
@@ -44,9 +47,7 @@ protected:
 private:
     [[nodiscard]] std::string digit_text(program::LoopDigit const& digit) const;
     [[nodiscard]] std::string position_text(program::Position const& position) const;
-    [[nodiscard]] std::string place_text(Source const& source) const;
     [[nodiscard]] std::string load(Source const& source, std::string const& name) const;
-    [[nodiscard]] std::string target_place() const;
     [[nodiscard]] std::vector<std::string> guards(Source const& source) const;
     [[nodiscard]] std::int64_t reaches(program::Position const& position) const;
     [[nodiscard]] std::string term_text(Term const& term, std::string_view prefix, std::string const& reduced) const;

@@ -23,13 +23,15 @@ enum class Place : std::uint8_t {
 struct Buffer {
     std::string name;
     Place place = Place::tile;
-    program::DType dtype = program::DType::f32; ///< as it is stored; tiles are in the dtype of the arithmetic
+    program::DType dtype = program::DType::f32; ///< as it is stored; what tiles compute is in that of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which
     std::int64_t panel = 0;  ///< of an input that is packed beforehand: so many columns are stored row after row
     std::int64_t offset = 0; ///< between: bytes from the start of the workspace; tile: elements from that of the tiles
     int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
     int last_step = 0;       ///< ... and the last one that needs it
+    bool is_held = false;    ///< tile: through all steps of the loop
+    std::int64_t copies = 1; ///< tile: one behind the other; 2: one is filled while the other is read
 };
 
 /// A rectangle of a buffer: element [i..] is at origin . (block x, y, z, step of the loop) + strides . i.
@@ -89,6 +91,8 @@ struct Step {
     Product product = {};
     std::vector<View> scratch = {}; ///< what product packs: left, then right
     bool is_contraction = false;    ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+    bool keeps_sums = false;        ///< in registers, which every step of the loop adds to; nothing is stored yet
+    bool ends_sums = false;         ///< after the loop: stores what the step of the same target kept; reads nothing
 
     [[nodiscard]] std::int64_t loop_size(std::size_t loop) const {
         auto const rank = static_cast<std::size_t>(kept.rank());
