@@ -28,26 +28,50 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 // --- other numbers ---
 
-/// What a grid axis or the loop may split: a number of parts that divides it everywhere.
+/// Parts of about 32, 64, .. 512 where those that divide are all too small or too large for vectors: the last is
+/// smaller.
+std::vector<std::int64_t> uneven_parts(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t tile = 512; n % 16 != 0 && tile >= 32; tile /= 2)
+        if (tile < n && n % tile != 0) out.push_back((n + tile - 1) / tile);
+    return out;
+}
+
+/// What a grid axis or the loop may split: a number of parts that divides it everywhere, or leaves last tiles smaller.
 class Extents {
 public:
-    Extents(Graph const& block, std::vector<Shape> const& outputs) {
+    /// Of whole tensors.
+    Extents(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs) {
         auto const& schedule = block.schedule;
-        for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+        auto const tensors = program::infer(block);
+        for (std::size_t i = 0; i < operands.size(); ++i) {
             auto const& tile = block.inputs[i].shape;
-            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.inputs[i].grid[a], schedule.grid[a]);
-            note(3, tile, schedule.inputs[i].loop, schedule.loop);
+            for (std::size_t a = 0; a < 3; ++a)
+                note(a, schedule.inputs[i].grid[a], {operands[i], tile, schedule.grid[a]});
+            note(3, schedule.inputs[i].loop, {operands[i], tile, schedule.loop});
         }
-        for (auto const& tile : outputs)
-            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.output[a], schedule.grid[a]);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            for (std::size_t a = 0; a < 3; ++a)
+                note(a, schedule.output[a], {outputs[i], tensors[block.outputs[i]].shape, schedule.grid[a]});
     }
     [[nodiscard]] std::vector<std::int64_t> parts(std::size_t axis) const {
-        return extents_[axis] == 0 ? std::vector<std::int64_t>{1} : divisors(extents_[axis]);
+        if (extents_[axis] == 0) return {1};
+        auto out = divisors(extents_[axis]);
+        for (auto const parts : uneven_parts(extents_[axis])) out.push_back(parts);
+        return out;
     }
 
 private:
-    void note(std::size_t axis, Shape const& tile, int dim, std::int64_t parts) {
-        if (dim >= 0) extents_[axis] = std::gcd(extents_[axis], tile[dim] * parts);
+    struct Cut {
+        Shape const& whole;
+        Shape const& tile;
+        std::int64_t parts;
+    };
+    /// Several axes may cut one dimension: each can take what is left of it.
+    void note(std::size_t axis, int dim, Cut const& cut) {
+        if (dim < 0) return;
+        auto const is_even = cut.whole[dim] % cut.tile[dim] == 0;
+        extents_[axis] = std::gcd(extents_[axis], is_even ? cut.tile[dim] * cut.parts : cut.whole[dim]);
     }
     std::array<std::int64_t, 4> extents_{};
 };
@@ -64,11 +88,16 @@ std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operand
     std::ranges::copy_n(parts.begin(), 3, block.schedule.grid.begin());
     block.schedule.loop = parts[3];
     try {
-        for (std::size_t i = 0; i < operands.size(); ++i)
-            block.inputs[i].shape = tile_shape(operands[i], block.schedule.inputs[i], block.schedule);
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            auto& cut = block.schedule.inputs[i];
+            cut = with_tails({cut.grid, cut.loop}, operands[i], block.schedule);
+            block.inputs[i].shape = tile_shape(operands[i], cut, block.schedule);
+        }
         auto const tensors = program::infer(block);
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            if (!(joined_shape(tensors[block.outputs[i]].shape, block.schedule) == wanted[i])) return std::nullopt;
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            auto const& tile = tensors[block.outputs[i]];
+            if (!(joined_shape(tile.shape, block.schedule, tile.tails) == wanted[i])) return std::nullopt;
+        }
         return block;
     } catch (base::InputError const&) {
         return std::nullopt;
@@ -171,10 +200,7 @@ Kernel CpuModel::planned(Plan& plan) const {
 Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs,
                    CpuNumbers const& numbers) {
     if (names_sizes(block)) return block;
-    auto const tensors = program::infer(block);
-    std::vector<Shape> tiles;
-    for (auto const id : block.outputs) tiles.push_back(tensors[id].shape);
-    Extents const extents(block, tiles);
+    Extents const extents(block, operands, outputs);
     auto best = block;
     auto least = cpu_time_ns(block, operands, numbers);
     for (auto const x : extents.parts(0))
@@ -216,6 +242,14 @@ std::optional<Graph> product_block(Graph const& graph, program::Op const& op, pr
 
 // --- weights ---
 
+/// Whether tiles of the right operand begin where panels do, and their columns follow one another.
+bool takes_panels(Step const& step, Plan const& plan, std::size_t read) {
+    auto const columns = step.product.columns;
+    if (read != 1 || columns == 0 ||
+        stride_of(step, step.reads[1], static_cast<std::size_t>(step.kept.rank()) - 1) != 1)
+        return false;
+    return step.kept.back() % columns == 0 || step.kept.back() == plan.buffers[step.reads[1].view.buffer].shape.back();
+}
 /// Panels of how many columns all readers of an input take, or 0 if one of them needs it as it is.
 std::int64_t panel_of(Plan const& plan, std::size_t buffer) {
     std::int64_t panel = 0;
@@ -224,12 +258,8 @@ std::int64_t panel_of(Plan const& plan, std::size_t buffer) {
             for (auto const& step : *steps)
                 for (std::size_t i = 0; i < step.reads.size(); ++i) {
                     if (step.reads[i].view.buffer != buffer) continue;
-                    auto const columns = step.product.columns;
-                    auto const rank = static_cast<std::size_t>(step.kept.rank());
-                    if (i != 1 || columns == 0 || step.kept.back() % columns != 0 || (panel != 0 && panel != columns) ||
-                        stride_of(step, step.reads[1], rank - 1) != 1)
-                        return 0;
-                    panel = columns;
+                    if (!takes_panels(step, plan, i) || (panel != 0 && panel != step.product.columns)) return 0;
+                    panel = step.product.columns;
                 }
     return panel;
 }

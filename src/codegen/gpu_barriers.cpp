@@ -12,7 +12,15 @@ struct Phase {
     enum class Part : std::uint8_t { whole, partial, total };
     std::size_t step = 0;
     Part part = Part::whole;
+    bool is_at_end = false; ///< in the last step of the loop, whose tiles may be smaller
 };
+
+/// What the last blocks of a grid leave out does not count: others do it, with the same barriers.
+bool is_smaller_at_end(Step const& step, std::size_t loop) {
+    if (!step.is_cut(loop)) return false;
+    auto const& [x, y, z, s] = step.last[loop].part;
+    return x < 0 && y < 0 && z < 0 && s >= 0;
+}
 
 std::int64_t value_of(program::Position const& position, Loops const& loops) {
     auto out = position.offset;
@@ -26,7 +34,8 @@ class Walk {
 public:
     Walk(GpuKernel const& kernel, Phase phase, std::vector<Buffer> const& buffers, Visit const& visit)
         : kernel_(kernel), step_(kernel.step(phase.step)), mapping_(kernel.mappings[phase.step]), part_(phase.part),
-          buffers_(buffers), visit_(visit), rank_(static_cast<std::size_t>(step_.kept.rank())) {}
+          is_at_end_(phase.is_at_end), buffers_(buffers), visit_(visit),
+          rank_(static_cast<std::size_t>(step_.kept.rank())) {}
 
     void run() {
         auto const items = mapping_.split > 1 ? mapping_.at_once : mapping_.items;
@@ -45,7 +54,12 @@ private:
         }
         return loops;
     }
+    [[nodiscard]] std::int64_t end_of(std::size_t loop) const {
+        return is_at_end_ && is_smaller_at_end(step_, loop) ? step_.last[loop].size : step_.loop_size(loop);
+    }
     void element(std::int64_t item, Loops const& loops) const {
+        for (std::size_t d = 0; d < rank_; ++d)
+            if (loops[d] >= end_of(d)) return;
         switch (part_) {
         case Phase::Part::whole:
             reduce(loops, item % kernel_.threads, 0, 1);
@@ -70,7 +84,7 @@ private:
         auto const i = rank_ + loop;
         if (loop == step_.reduced.size()) return reads(loops, t);
         auto const is_split = mapping_.split > 1 && i == mapping_.split_loop;
-        for (loops[i] = is_split ? first : 0; loops[i] < step_.reduced[loop]; loops[i] += is_split ? stride : 1)
+        for (loops[i] = is_split ? first : 0; loops[i] < end_of(i); loops[i] += is_split ? stride : 1)
             reduce(loops, t, first, stride, loop + 1);
     }
     void reads(Loops const& loops, std::int64_t t) const {
@@ -108,6 +122,7 @@ private:
     Step const& step_;
     Mapping const& mapping_;
     Phase::Part part_;
+    bool is_at_end_;
     std::vector<Buffer> const& buffers_;
     Visit const& visit_;
     std::size_t rank_;
@@ -148,6 +163,7 @@ public:
     Placer(GpuKernel const& kernel, std::vector<Buffer> const& buffers) : kernel_(kernel) {
         for (std::size_t i = 0; i < kernel.mappings.size(); ++i) add(i);
         for (auto const phase : phases_) users_.push_back(users_of(kernel, phase, buffers));
+        for (std::size_t i = 0; i < phases_.size(); ++i) add_end(i, buffers);
         for (std::size_t i = 0; i < phases_.size(); ++i) find_needs(i);
     }
 
@@ -173,13 +189,39 @@ private:
         phases_.push_back({step, Phase::Part::partial});
         phases_.push_back({step, Phase::Part::total});
     }
+    void add_end(std::size_t i, std::vector<Buffer> const& buffers) {
+        auto const& step = kernel_.step(phases_[i].step);
+        bool is_other = false;
+        for (std::size_t loop = 0; loop < step.last.size(); ++loop)
+            is_other = is_other || is_smaller_at_end(step, loop);
+        at_end_.push_back(is_other ? users_.size() : i);
+        if (is_other) users_.push_back(users_of(kernel_, {phases_[i].step, phases_[i].part, true}, buffers));
+    }
+    [[nodiscard]] Users const& at_end(std::size_t i) const { return users_[at_end_[i]]; }
+    [[nodiscard]] std::int64_t first_of(std::size_t i) const {
+        return kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0;
+    }
     void find_needs(std::size_t i) {
-        auto const first = kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0;
         for (std::size_t j = 0; j < phases_.size(); ++j) {
-            auto const is_around = i < loop_end() && j <= i && kernel_.kernel.loop > first + 1;
-            if ((j > i || is_around) && meet(users_[i], users_[j]))
-                needs_.push_back(j > i ? between(i, j) : around(i, j));
+            if (j > i && meets_later(i, j)) needs_.push_back(between(i, j));
+            if (i >= loop_end()) continue;
+            if (j >= loop_end() ? meets_from_before(i, j) : j <= i && meets_around(i, j))
+                needs_.push_back(around(i, j));
         }
+    }
+    /// Of one step, or the last one and what comes after the loop.
+    [[nodiscard]] bool meets_later(std::size_t i, std::size_t j) const {
+        auto const is_last = j >= loop_end() || kernel_.kernel.loop == 1 + std::max(first_of(i), first_of(j));
+        return is_last ? meet(at_end(i), at_end(j)) : meet(users_[i], users_[j]);
+    }
+    /// A step, and the one after it.
+    [[nodiscard]] bool meets_around(std::size_t i, std::size_t j) const {
+        auto const steps = kernel_.kernel.loop - first_of(i);
+        return steps > 1 && meet(users_[i], steps > 2 ? users_[j] : at_end(j));
+    }
+    /// A step that is not the last one, and what comes after the loop.
+    [[nodiscard]] bool meets_from_before(std::size_t i, std::size_t j) const {
+        return kernel_.kernel.loop - first_of(i) > 1 && at_end_[i] != i && meet(users_[i], at_end(j));
     }
     [[nodiscard]] std::size_t loop_end() const { return kernel_.kernel.after.empty() ? phases_.size() : in_loop_; }
     static Need between(std::size_t i, std::size_t j) {
@@ -187,7 +229,7 @@ private:
         for (auto at = i + 1; at <= j; ++at) out.push_back(at);
         return out;
     }
-    /// From phase i of a step of the loop to phase j of the next one.
+    /// From phase i of a step of the loop by its end to phase j, of the next one or after the loop.
     [[nodiscard]] Need around(std::size_t i, std::size_t j) const {
         Need out;
         for (auto at = i + 1; at < loop_end(); ++at) out.push_back(at);
@@ -201,7 +243,8 @@ private:
     GpuKernel const& kernel_;
     std::vector<Phase> phases_;
     std::size_t in_loop_ = 0;
-    std::vector<Users> users_;
+    std::vector<Users> users_;        ///< of each phase, then of those that differ at the end of the loop
+    std::vector<std::size_t> at_end_; ///< of each phase, where
     std::vector<Need> needs_;
 };
 

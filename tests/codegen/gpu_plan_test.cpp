@@ -29,6 +29,15 @@ std::vector<Graph> random_graphs(std::uint64_t seed, int count, DType dtype) {
     for (int i = 0; i < count; ++i) out.push_back(packages::stored_as(random.next(), dtype));
     return out;
 }
+/// With smaller last tiles.
+std::vector<Graph> uneven_graphs(std::uint64_t seed, int count, DType dtype) {
+    programs::RandomPrograms random(base::Seed{seed}, programs::RandomPrograms::Cuts::uneven);
+    std::vector<Graph> out;
+    while (std::ssize(out) < count)
+        if (auto const graph = random.next(); program::has_tails(graph))
+            out.push_back(packages::stored_as(graph, dtype));
+    return out;
+}
 void note_ops(Graph const& graph, std::set<OpCode>& seen) {
     for (auto const& op : graph.ops) seen.insert(op.code);
     for (auto const& body : graph.bodies) note_ops(body, seen);
@@ -51,10 +60,12 @@ void expect_right(compiled::Library const& library, std::size_t i, Graph const& 
 }
 
 TEST(GpuKernels, of_random_programs_compute_what_the_interpreter_of_the_tests_does) {
-    auto const graphs = random_graphs(5, count_of_programs(40), DType::f64);
+    auto graphs = random_graphs(5, count_of_programs(40), DType::f64);
+    auto const uneven = uneven_graphs(7, count_of_programs(40) / 2, DType::f64);
     base::Rng rng(base::Seed{6});
     std::set<OpCode> seen;
     for (auto const& graph : graphs) note_ops(graph, seen);
+    graphs.insert(graphs.end(), uneven.begin(), uneven.end());
     int barriers = 0;
 
     compiled::Library const library(graphs, "-std=c++20 -O0 -pthread", gpu_shim::preamble,
@@ -64,7 +75,7 @@ TEST(GpuKernels, of_random_programs_compute_what_the_interpreter_of_the_tests_do
 
     for (std::size_t i = 0; i < graphs.size(); ++i) expect_right(library, i, graphs[i], rng);
     EXPECT_GT(barriers, 20);
-    EXPECT_GT(seen.size(), graphs.size() < 160 ? 35u : program::op_count - 1u);
+    EXPECT_GT(seen.size(), graphs.size() < 240 ? 35u : program::op_count - 1u);
 }
 
 /// Races of a program under ThreadSanitizer: none with all barriers, and one without any of them.
@@ -90,6 +101,7 @@ TEST(GpuBarriers, of_fused_programs_are_all_needed_and_enough) {
 
 TEST(GpuBarriers, of_random_programs_are_all_needed_and_enough) {
     for (auto const& graph : random_graphs(11, count_of_programs(4), DType::f32)) expect_least_barriers(graph, 4);
+    for (auto const& graph : uneven_graphs(12, count_of_programs(4), DType::f32)) expect_least_barriers(graph, 4);
 }
 
 } // namespace

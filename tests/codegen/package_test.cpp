@@ -44,6 +44,16 @@ TEST(Packages, of_fused_programs_are_right_in_every_dtype) {
     }
 }
 
+TEST(Packages, of_sizes_that_nothing_divides_are_right_in_every_dtype) {
+    for (auto const dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+        auto const input = programs::gated_mlp({13, 151, 331});
+
+        auto const found = verdict_on(package_of(programs::fused_gated_mlp({13, 151, 331}, {1, 1}), input, dtype));
+
+        EXPECT_EQ(found.code, 0) << program::info(dtype).name << found.text;
+    }
+}
+
 TEST(Packages, of_polynomial_programs_are_exact_on_integers) {
     auto const lora = program::build(program::find_builtin("lora")->make({8, 32, 24, 4}));
 

@@ -1,6 +1,6 @@
 #include "support/compiled.hpp"
 #include "support/doubles.hpp"
-#include "support/programs.hpp"
+#include "support/packages.hpp"
 
 #include "espalier/program/text.hpp"
 
@@ -20,23 +20,24 @@ using programs::GraphBuilder;
 struct Sizes {
     std::int64_t batch, rows, inner, columns;
 };
-/// Blocks of columns, steps of the inner dimension.
-Graph blocked(Sizes const& n, OpCode op, std::int64_t blocks, std::int64_t steps) {
+/// Blocks of columns and of rows, steps of the inner dimension; last tiles may be smaller.
+struct Parts {
+    std::int64_t columns, steps, rows = 1;
+};
+Graph blocked(Sizes const& n, OpCode op, Parts const& parts) {
     auto const is_nt = op == OpCode::matmul_nt;
     auto const last = is_nt ? 1 : 2, inner = is_nt ? 2 : 1;
-    program::Schedule schedule{.grid = {blocks, 1, 1}, .loop = steps, .output = {2, -1, -1}};
-    schedule.inputs = {{{-1, -1, -1}, 2}, {{last, -1, -1}, inner}};
-    GraphBuilder kernel, block(schedule);
+    program::Schedule schedule{.grid = {parts.columns, parts.rows, 1}, .loop = parts.steps, .output = {2, 1, -1}};
     Shape const left{n.batch, n.rows, n.inner};
     auto const right = is_nt ? Shape{n.batch, n.columns, n.inner} : Shape{n.batch, n.inner, n.columns};
+    schedule.inputs = {with_tails({{-1, 1, -1}, 2}, left, schedule),
+                       with_tails({{last, -1, -1}, inner}, right, schedule)};
+    GraphBuilder kernel, block(schedule);
     auto const x = kernel.input(left, "X"), w = kernel.input(right, "W");
     auto const a = block.input(tile_shape(left, schedule.inputs[0], schedule));
     auto const b = block.input(tile_shape(right, schedule.inputs[1], schedule));
     auto const sum = block.op(OpCode::accumulate, {block.op(op, {a, b})});
-    auto out = kernel.build({kernel.graph(block.build({sum}), {x, w})});
-    out.dtype = program::DType::f32;
-    for (auto& body : out.bodies) body.dtype = program::DType::f32;
-    return out;
+    return packages::stored_as(kernel.build({kernel.graph(block.build({sum}), {x, w})}), program::DType::f32);
 }
 
 /// Small integers, so that every order of summation is exact.
@@ -52,13 +53,16 @@ std::vector<doubles::Tensor> integers(Graph const& graph) {
 std::vector<Graph> all_shapes() {
     std::vector<Graph> out;
     for (auto const op : {OpCode::matmul, OpCode::matmul_nt})
-        for (auto const& [sizes, blocks, steps] : std::vector<std::tuple<Sizes, int, int>>{{{1, 2, 24, 64}, 1, 2},
-                                                                                           {{1, 1, 12, 96}, 2, 3},
-                                                                                           {{2, 5, 8, 72}, 3, 1},
-                                                                                           {{1, 17, 10, 50}, 1, 2},
-                                                                                           {{2, 40, 12, 44}, 2, 2},
-                                                                                           {{1, 61, 30, 200}, 2, 5}})
-            out.push_back(blocked(sizes, op, blocks, steps));
+        for (auto const& [sizes, parts] : std::vector<std::pair<Sizes, Parts>>{{{1, 2, 24, 64}, {1, 2}},
+                                                                               {{1, 1, 12, 96}, {2, 3}},
+                                                                               {{2, 5, 8, 72}, {3, 1}},
+                                                                               {{1, 17, 10, 50}, {1, 2}},
+                                                                               {{2, 40, 12, 44}, {2, 2}},
+                                                                               {{1, 61, 30, 200}, {2, 5}},
+                                                                               {{1, 61, 31, 211}, {3, 4, 2}},
+                                                                               {{2, 7, 13, 101}, {4, 3, 2}},
+                                                                               {{1, 3, 64, 67}, {2, 5}}})
+            out.push_back(blocked(sizes, op, parts));
     return out;
 }
 
