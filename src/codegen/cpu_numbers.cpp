@@ -149,7 +149,7 @@ public:
         for (auto const& step : kernel.after) once += step_flops(step, numbers_.shape);
         auto const steps = loop * static_cast<double>(kernel.in_loop.size()) + static_cast<double>(kernel.after.size());
         auto const work = (loop * each + once) / numbers_.multiply_adds_per_ns + steps * numbers_.step_ns;
-        auto const bytes = static_cast<double>(kernel.tile_elements) * 4;
+        auto const bytes = static_cast<double>(kernel.tile_elements * program::info(plan.arithmetic).size_bytes);
         auto const spill = std::max(1.0, bytes / static_cast<double>(numbers_.tile_bytes));
         auto const waves = std::ceil(blocks / numbers_.threads);
         return waves * work * spill + waves * numbers_.threads / blocks * memory_ns();
@@ -221,22 +221,42 @@ Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::
 
 // --- library products ---
 
-/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed. Nothing if
-/// one of its operands broadcasts.
-std::optional<Graph> product_block(Graph const& graph, program::Op const& op, program::TensorInfos const& tensors) {
+/// The dimension of the result that lies in dimension d of an operand counted from the end, or nothing: it broadcasts.
+int dimension_of(Shape const& operand, Shape const& result, int d) {
+    auto const own = d - (result.rank() - operand.rank());
+    return own >= 0 && operand[own] == result[d] ? own : -1;
+}
+/// The largest dimension of a result before its matrices; nothing if there is none.
+int batch_of(Shape const& result) {
+    int out = -1;
+    for (int d = 0; d + 2 < result.rank(); ++d)
+        if (out < 0 || result[d] > result[out]) out = d;
+    return out;
+}
+/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed.
+std::optional<Graph> product_block(Graph const& graph, program::Op const& op, Shape const& result,
+                                   std::vector<Shape> const& operands) {
     auto const& field = program::info(op.code).field;
-    if (field.access != program::Access::contraction || field.terms != 1) return std::nullopt;
-    auto const &a = tensors[op.inputs[0]].shape, &b = tensors[op.inputs[1]].shape;
-    auto const rank = a.rank();
-    if (rank != b.rank() || rank > 3 || (rank == 3 && a[0] != b[0])) return std::nullopt;
-    Graph block{.level = program::Level::block, .dtype = graph.dtype, .inputs = {{"", a}, {"", b}}};
-    auto const last = rank - 1, rows = rank - 2, batch = rank == 3 ? 0 : -1;
-    auto const columns_of_b = field.is_transposed ? rows : last, sums_of_b = field.is_transposed ? last : rows;
-    block.schedule.inputs = {{{-1, rows, batch}, last}, {{columns_of_b, -1, batch}, sums_of_b}};
-    block.schedule.output = {last, rows, batch};
-    block.ops.push_back({op.code, op.attributes, {TensorId{0}, TensorId{1}}, -1});
-    block.ops.push_back({OpCode::accumulate, {}, {TensorId{2}}, -1});
-    block.outputs = {TensorId{3}};
+    if (field.access != program::Access::contraction) return std::nullopt;
+    auto const batch = batch_of(result), terms = field.terms;
+    Graph block{.level = program::Level::block, .dtype = graph.dtype};
+    for (auto const& shape : operands) {
+        auto const is_left = static_cast<int>(block.inputs.size()) < terms;
+        auto const own = batch < 0 ? -1 : dimension_of(shape, result, batch);
+        auto const last = shape.rank() - 1, rows = last - 1;
+        auto const is_transposed = !is_left && field.is_transposed;
+        block.inputs.push_back({"", shape});
+        block.schedule.inputs.push_back(
+            is_left ? Partition{{-1, rows, own}, last}
+                    : Partition{{is_transposed ? rows : last, -1, own}, is_transposed ? last : rows});
+    }
+    block.schedule.output = {result.rank() - 1, result.rank() - 2, batch};
+    program::TensorIds all;
+    for (std::size_t i = 0; i < operands.size(); ++i) all.emplace_back(static_cast<int>(i));
+    auto const product = TensorId{static_cast<int>(operands.size())}, sum = TensorId{product.value + 1};
+    block.ops.push_back({op.code, op.attributes, all, -1});
+    block.ops.push_back({OpCode::accumulate, {}, {product}, -1});
+    block.outputs = {sum};
     return block;
 }
 
@@ -283,15 +303,15 @@ Graph for_cpu(Graph const& graph, CpuNumbers const& numbers) {
     auto const tensors = program::infer(out);
     for (auto const i : out.ops.ids()) {
         auto& op = out.ops[i];
-        if (auto block = product_block(out, op, tensors)) {
-            op = {OpCode::graph, {}, op.inputs, static_cast<int>(out.bodies.size())};
-            out.bodies.push_back(std::move(*block));
-        }
-        if (op.code != OpCode::graph) continue;
         std::vector<Shape> operands, outputs;
         for (auto const id : op.inputs) operands.push_back(tensors[id].shape);
         for (auto const id : tensors.ids())
             if (tensors[id].maker == i) outputs.push_back(tensors[id].shape);
+        if (auto block = product_block(out, op, outputs.front(), operands)) {
+            op = {OpCode::graph, {}, op.inputs, static_cast<int>(out.bodies.size())};
+            out.bodies.push_back(std::move(*block));
+        }
+        if (op.code != OpCode::graph) continue;
         auto& body = out.bodies[static_cast<std::size_t>(op.body)];
         body = best_numbers(body, operands, outputs, numbers);
     }

@@ -104,7 +104,6 @@ public:
 private:
     void add_block(Kernel kernel) {
         auto& plan = out_.plan;
-        if (kernel.loop == 1) std::erase_if(kernel.in_loop, [](Step const& step) { return step.is_not_in_first; });
         auto const first = own_tiles(kernel, plan);
         place(kernel, first);
         std::vector<View> refused;

@@ -116,6 +116,7 @@ public:
             kernel_.after.push_back(copy_step(fmt::format("store t{}", block_.outputs[i].value), tile, place));
         }
         join_steps(kernel_, first_tile_);
+        forget_steps(kernel_);
         choose_products(kernel_, plan_, cpu_);
         place_tiles(kernel_, plan_.buffers, first_tile_);
         return std::move(kernel_);

@@ -99,6 +99,20 @@ TEST(GpuBarriers, of_fused_programs_are_all_needed_and_enough) {
     expect_least_barriers(packages::stored_as(programs::fused_gated_mlp({2, 24, 16}, {2, 3}), DType::f32), 8);
 }
 
+/// The factor of what was summed before has a place, and is never read.
+TEST(GpuBarriers, of_rescaled_sums_in_one_step_are_all_needed_and_enough) {
+    program::Schedule schedule{.output = {1, -1, -1}};
+    schedule.inputs = {{}, {}};
+    programs::GraphBuilder block(schedule), kernel;
+    program::Shape const x{2, 8}, m{2, 1};
+    auto const a = block.input(x), b = block.input(m);
+    auto const sum = block.op(OpCode::accumulate_rescaled, {a, b}), none = block.op(OpCode::sub, {b, b});
+    auto const body = block.build({none, sum});
+
+    expect_least_barriers(
+        packages::stored_as(kernel.build({kernel.graph(body, {kernel.input(x), kernel.input(m)})}), DType::f32), 4);
+}
+
 TEST(GpuBarriers, of_random_programs_are_all_needed_and_enough) {
     for (auto const& graph : random_graphs(11, count_of_programs(4), DType::f32)) expect_least_barriers(graph, 4);
     for (auto const& graph : uneven_graphs(12, count_of_programs(4), DType::f32)) expect_least_barriers(graph, 4);
