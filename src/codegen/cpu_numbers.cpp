@@ -1,5 +1,6 @@
 #include "espalier/codegen/cpu_numbers.hpp"
 
+#include "free_axes.hpp"
 #include "plan_steps.hpp"
 
 #include "espalier/base/error.hpp"
@@ -41,9 +42,12 @@ std::vector<std::int64_t> uneven_parts(std::int64_t n) {
 class Extents {
 public:
     /// Of whole tensors.
-    Extents(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs) {
+    Extents(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs)
+        : is_free_(free_axes(block)) {
         auto const& schedule = block.schedule;
         auto const tensors = program::infer(block);
+        std::ranges::copy(schedule.grid, own_.begin());
+        own_[3] = schedule.loop;
         for (std::size_t i = 0; i < operands.size(); ++i) {
             auto const& tile = block.inputs[i].shape;
             for (std::size_t a = 0; a < 3; ++a)
@@ -55,6 +59,7 @@ public:
                 note(a, schedule.output[a], {outputs[i], tensors[block.outputs[i]].shape, schedule.grid[a]});
     }
     [[nodiscard]] std::vector<std::int64_t> parts(std::size_t axis) const {
+        if (!is_free_[axis]) return {own_[axis]};
         if (extents_[axis] == 0) return {1};
         auto out = divisors(extents_[axis]);
         for (auto const parts : uneven_parts(extents_[axis])) out.push_back(parts);
@@ -73,6 +78,8 @@ private:
         auto const is_even = cut.whole[dim] % cut.tile[dim] == 0;
         extents_[axis] = std::gcd(extents_[axis], is_even ? cut.tile[dim] * cut.parts : cut.whole[dim]);
     }
+    std::array<bool, 4> is_free_;
+    std::array<std::int64_t, 4> own_{};
     std::array<std::int64_t, 4> extents_{};
 };
 

@@ -4,6 +4,7 @@
 #include "espalier/base/system.hpp"
 #include "espalier/codegen/cpu_numbers.hpp"
 #include "espalier/codegen/program_text.hpp"
+#include "step_text.hpp"
 #include "wrapper_text.hpp"
 
 #include <fmt/format.h>
@@ -44,8 +45,6 @@ target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 )cmake",
                        name);
 }
-
-std::string titled(std::string const& about, std::string const& text) { return "// " + about + "\n" + text; }
 
 } // namespace
 

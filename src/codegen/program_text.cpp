@@ -147,10 +147,6 @@ std::string pack_text(Plan const& plan, std::string const& name) {
                        name, sizes, packs);
 }
 
-std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
-    return element_count(shape) * program::info(plan.dtype).size_bytes;
-}
-
 } // namespace
 
 std::string cpu_source(Plan const& plan, std::string const& name) {
@@ -174,12 +170,12 @@ std::string c_header(Plan const& plan, std::string const& name) {
                             "/* All tensors are {}, row-major and dense. */\n",
                             program::info(plan.dtype).name);
     for (std::size_t i = 0; i < plan.inputs.size(); ++i)
-        text += fmt::format("/* inputs[{}]: {} {}, {} bytes{} */\n", i, plan.inputs[i].name,
-                            to_text(plan.inputs[i].shape), bytes_of(plan.inputs[i].shape, plan),
+        text += fmt::format("/* inputs[{}]: {} {}, {} bytes{} */\n", i, comment_text(plan.inputs[i].name),
+                            to_text(plan.inputs[i].shape), plan.bytes_of(plan.inputs[i].shape),
                             plan.buffers[i].panel > 0 ? fmt::format(", as {}_pack() leaves it", name) : "");
     for (std::size_t i = 0; i < plan.outputs.size(); ++i)
         text += fmt::format("/* outputs[{}]: {}, {} bytes */\n", i, to_text(plan.outputs[i]),
-                            bytes_of(plan.outputs[i], plan));
+                            plan.bytes_of(plan.outputs[i]));
     return text + fmt::format(R"c(
 /* What the workspace must have, for as many threads as OpenMP would use now. Align it to 64 bytes. */
 unsigned long {0}_workspace_bytes(void);

@@ -174,6 +174,20 @@ private:
 
 } // namespace
 
+std::string comment_text(std::string_view text) {
+    std::string out;
+    for (auto const c : text) {
+        auto const is_plain = static_cast<unsigned char>(c) >= ' ' && c != '\\' && c != '\x7f';
+        auto const last = out.empty() ? ' ' : out.back();
+        auto const ends = (c == '/' && last == '*') || (c == '*' && last == '/');
+        out += is_plain && !ends ? c : ' ';
+    }
+    return out;
+}
+std::string titled(std::string_view about, std::string const& text) {
+    return "// " + comment_text(about) + "\n" + text;
+}
+
 std::string type_name(Buffer const& buffer) {
     if (buffer.place == Place::tile) return "real";
     return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);

@@ -72,11 +72,10 @@ TEST_F(Cuda, kernels_in_every_dtype_compile_for_both_architectures_without_spill
 
 /// Of several programs in one file: a compilation takes a second before it begins.
 TEST_F(Cuda, kernels_of_random_programs_compile_without_spills) {
-    auto const* const asked = std::getenv("ESPALIER_TEST_PROGRAMS");
     programs::RandomPrograms random(base::Seed{21});
     std::string text;
     std::size_t kernels = 0;
-    for (int i = 0; i < (asked != nullptr ? std::atoi(asked) : 6); ++i) {
+    for (int i = 0; i < packages::count_of_programs(6); ++i) {
         auto const plan = gpu_plan(make_plan(packages::stored_as(random.next(), DType::f32)));
         auto const name = "k" + std::to_string(i);
         text += i == 0 ? cuda_kernels(plan, name)

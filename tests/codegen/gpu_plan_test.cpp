@@ -14,15 +14,11 @@
 namespace espalier::codegen {
 namespace {
 
+using packages::count_of_programs;
 using program::DType;
 using program::Graph;
 using program::OpCode;
 
-/// How many random programs are looked at: more in slow tests.
-int count_of_programs(int otherwise) {
-    auto const* const asked = std::getenv("ESPALIER_TEST_PROGRAMS");
-    return asked != nullptr ? std::atoi(asked) : otherwise;
-}
 std::vector<Graph> random_graphs(std::uint64_t seed, int count, DType dtype) {
     programs::RandomPrograms random(base::Seed{seed});
     std::vector<Graph> out;

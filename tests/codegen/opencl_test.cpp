@@ -16,27 +16,11 @@ using program::DType;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Whether programs of OpenCL can be compiled and run here.
-bool has_device() {
-    static bool const has = [] {
-        compiled::Folder const folder;
-        folder.write("probe.c",
-                     "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main(void) {\n"
-                     "    cl_platform_id p[16]; cl_device_id d; cl_uint n = 0;\n"
-                     "    if (clGetPlatformIDs(16, p, &n) != CL_SUCCESS) return 1;\n"
-                     "    for (cl_uint i = 0; i < n; ++i)\n"
-                     "        if (clGetDeviceIDs(p[i], CL_DEVICE_TYPE_ALL, 1, &d, 0) == CL_SUCCESS) return 0;\n"
-                     "    return 1;\n}\n");
-        return folder.run("cc -o probe probe.c -lOpenCL && ./probe") == 0;
-    }();
-    return has;
-}
-
 /// On a device; kernels of PoCL are compiled for a folder that is gone afterwards.
 class OpenCl : public testing::Test {
 protected:
     void SetUp() override {
-        if (!has_device())
+        if (!packages::has_opencl())
             GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd, ocl-icd-opencl-dev, opencl-headers";
     }
     static Verdict verdict_on(Package const& package, Change const& change = {},

@@ -3,9 +3,10 @@
 
 #include "espalier/base/rng.hpp"
 #include "espalier/program/tail.hpp"
+#include "espalier/program/text.hpp"
 
 #include "support/doubles.hpp"
-#include "support/programs.hpp"
+#include "support/random_programs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -99,6 +100,51 @@ TEST(CpuNumbers, keep_what_a_program_computes) {
 
     auto const output = for_cpu(input, {.shape = {}, .threads = 2});
 
+    for (auto const& inputs : doubles::telling_inputs(input, rng))
+        EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
+}
+
+/// Maxima of parts that are added up, values that are added at each step, and the like: of other numbers they would be
+/// other values.
+TEST(CpuNumbers, keep_what_random_programs_compute) {
+    using Cuts = programs::RandomPrograms::Cuts;
+    base::Rng rng(base::Seed{1});
+    int changed = 0;
+    for (auto const cuts : {Cuts::even, Cuts::uneven}) {
+        programs::RandomPrograms random(base::Seed{41}, cuts);
+        for (int i = 0; i < 300; ++i) {
+            auto const input = in_f32(random.next());
+
+            auto const output = for_cpu(input, {.shape = {}, .threads = 2});
+
+            changed += output == program::inline_thread_graphs(input) ? 0 : 1;
+            for (auto const& inputs : doubles::telling_inputs(input, rng))
+                ASSERT_TRUE(doubles::is_replaced_by(input, output, inputs))
+                    << program::to_text(input) << program::to_text(output);
+        }
+    }
+    EXPECT_GT(changed, 50);
+}
+
+/// Softmax with its maximum, which is of the part of the keys that a step has.
+TEST(CpuNumbers, are_chosen_for_attention_in_steps) {
+    using program::OpCode;
+    program::Schedule schedule{.grid = {2, 1, 1}, .loop = 8, .output = {0, -1, -1}};
+    schedule.inputs = {{{0, -1, -1}, -1}, {{-1, -1, -1}, 0}, {{-1, -1, -1}, 0}};
+    programs::GraphBuilder block(schedule), kernel;
+    auto const q = block.input({2, 16}), k = block.input({8, 16}), v = block.input({8, 16});
+    auto const scores = block.op(OpCode::matmul_nt, {q, k}), most = block.op(OpCode::max, {scores});
+    auto const shares = block.op(OpCode::exp_sub, {scores, most});
+    auto const above = block.op(OpCode::accumulate_rescaled, {block.op(OpCode::matmul, {shares, v}), most});
+    auto const below = block.op(OpCode::accumulate_rescaled_sum, {shares, most});
+    auto const body = block.build({block.op(OpCode::div, {above, below})});
+    auto const input = in_f32(
+        kernel.build({kernel.graph(body, {kernel.input({4, 16}), kernel.input({64, 16}), kernel.input({64, 16})})}));
+    base::Rng rng(base::Seed{1});
+
+    auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 1});
+
+    EXPECT_LT(output.bodies[0].schedule.loop, 8);
     for (auto const& inputs : doubles::telling_inputs(input, rng))
         EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
 }

@@ -137,6 +137,10 @@ struct Plan {
     bool keeps_integers = true; ///< small integers give integers, exactly
 
     [[nodiscard]] std::int64_t tile_elements() const;
+    /// Of a tensor as it is stored.
+    [[nodiscard]] std::int64_t bytes_of(program::Shape const& tensor) const {
+        return program::element_count(tensor) * program::info(dtype).size_bytes;
+    }
 };
 
 /// What registers hold.
