@@ -7,12 +7,15 @@ namespace {
 
 using Loops = std::array<std::int64_t, program::max_rank + 2>;
 
+/// In which step of the loop: at the first one nothing is rescaled, at the last one tiles may be smaller.
+enum class When : std::uint8_t { first, between, last };
+
 /// What threads do between two places where a barrier may be: a step, or one of the halves of a split one.
 struct Phase {
     enum class Part : std::uint8_t { whole, partial, total };
     std::size_t step = 0;
     Part part = Part::whole;
-    bool is_at_end = false; ///< in the last step of the loop, whose tiles may be smaller
+    When when = When::between;
 };
 
 /// What the last blocks of a grid leave out does not count: others do it, with the same barriers.
@@ -34,8 +37,7 @@ class Walk {
 public:
     Walk(GpuKernel const& kernel, Phase phase, std::vector<Buffer> const& buffers, Visit const& visit)
         : kernel_(kernel), step_(kernel.step(phase.step)), mapping_(kernel.mappings[phase.step]), part_(phase.part),
-          is_at_end_(phase.is_at_end), buffers_(buffers), visit_(visit),
-          rank_(static_cast<std::size_t>(step_.kept.rank())) {}
+          when_(phase.when), buffers_(buffers), visit_(visit), rank_(static_cast<std::size_t>(step_.kept.rank())) {}
 
     void run() {
         auto const items = mapping_.split > 1 ? mapping_.at_once : mapping_.items;
@@ -55,7 +57,7 @@ private:
         return loops;
     }
     [[nodiscard]] std::int64_t end_of(std::size_t loop) const {
-        return is_at_end_ && is_smaller_at_end(step_, loop) ? step_.last[loop].size : step_.loop_size(loop);
+        return when_ == When::last && is_smaller_at_end(step_, loop) ? step_.last[loop].size : step_.loop_size(loop);
     }
     void element(std::int64_t item, Loops const& loops) const {
         for (std::size_t d = 0; d < rank_; ++d)
@@ -110,7 +112,8 @@ private:
     }
     /// What is stored; an update reads the same element.
     void end(Loops const& loops, std::int64_t t) const {
-        for (auto const& factor : step_.factor) read(factor, loops, t);
+        if (when_ != When::first)
+            for (auto const& factor : step_.factor) read(factor, loops, t);
         auto const& buffer = buffers_[step_.target.buffer];
         if (buffer.place != Place::tile) return;
         auto at = buffer.offset;
@@ -122,7 +125,7 @@ private:
     Step const& step_;
     Mapping const& mapping_;
     Phase::Part part_;
-    bool is_at_end_;
+    When when_;
     std::vector<Buffer> const& buffers_;
     Visit const& visit_;
     std::size_t rank_;
@@ -162,8 +165,7 @@ class Placer {
 public:
     Placer(GpuKernel const& kernel, std::vector<Buffer> const& buffers) : kernel_(kernel) {
         for (std::size_t i = 0; i < kernel.mappings.size(); ++i) add(i);
-        for (auto const phase : phases_) users_.push_back(users_of(kernel, phase, buffers));
-        for (std::size_t i = 0; i < phases_.size(); ++i) add_end(i, buffers);
+        for (auto const phase : phases_) add_users(phase, buffers);
         for (std::size_t i = 0; i < phases_.size(); ++i) find_needs(i);
     }
 
@@ -189,39 +191,51 @@ private:
         phases_.push_back({step, Phase::Part::partial});
         phases_.push_back({step, Phase::Part::total});
     }
-    void add_end(std::size_t i, std::vector<Buffer> const& buffers) {
-        auto const& step = kernel_.step(phases_[i].step);
-        bool is_other = false;
+    void add_users(Phase phase, std::vector<Buffer> const& buffers) {
+        auto const& step = kernel_.step(phase.step);
+        bool is_smaller = false;
         for (std::size_t loop = 0; loop < step.last.size(); ++loop)
-            is_other = is_other || is_smaller_at_end(step, loop);
-        at_end_.push_back(is_other ? users_.size() : i);
-        if (is_other) users_.push_back(users_of(kernel_, {phases_[i].step, phases_[i].part, true}, buffers));
+            is_smaller = is_smaller || is_smaller_at_end(step, loop);
+        auto const add = [&](When when) {
+            phase.when = when;
+            users_.push_back(users_of(kernel_, phase, buffers));
+            return users_.size() - 1;
+        };
+        auto const usual = add(When::between);
+        at_.push_back({step.factor.empty() ? usual : add(When::first), usual, is_smaller ? add(When::last) : usual});
     }
-    [[nodiscard]] Users const& at_end(std::size_t i) const { return users_[at_end_[i]]; }
-    [[nodiscard]] std::int64_t first_of(std::size_t i) const {
-        return kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0;
+    /// What a phase uses in a step of the loop; what comes after the loop is the same at any.
+    [[nodiscard]] Users const& users(std::size_t i, std::int64_t step) const {
+        if (i >= loop_end()) return users_[at_[i][1]];
+        return users_[at_[i][step == 0 ? 0 : step + 1 == kernel_.kernel.loop ? 2 : 1]];
     }
     void find_needs(std::size_t i) {
         for (std::size_t j = 0; j < phases_.size(); ++j) {
-            if (j > i && meets_later(i, j)) needs_.push_back(between(i, j));
-            if (i >= loop_end()) continue;
-            if (j >= loop_end() ? meets_from_before(i, j) : j <= i && meets_around(i, j))
-                needs_.push_back(around(i, j));
+            auto const is_after = j >= loop_end();
+            if (j > i && meets_in(i, j)) needs_.push_back(between(i, j));
+            if (i < loop_end() && (is_after || j <= i) && meets_around(i, j)) needs_.push_back(around(i, j));
         }
     }
-    /// Of one step, or the last one and what comes after the loop.
-    [[nodiscard]] bool meets_later(std::size_t i, std::size_t j) const {
-        auto const is_last = j >= loop_end() || kernel_.kernel.loop == 1 + std::max(first_of(i), first_of(j));
-        return is_last ? meet(at_end(i), at_end(j)) : meet(users_[i], users_[j]);
+    /// The first steps in which a phase runs, and the last one: those between are like one of them.
+    [[nodiscard]] std::vector<std::int64_t> steps_of(std::size_t i, std::int64_t end) const {
+        std::int64_t const first = kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0;
+        std::vector<std::int64_t> out;
+        for (auto const step : {first, first + 1, end - 1})
+            if (step >= first && step < end && std::ranges::count(out, step) == 0) out.push_back(step);
+        return out;
     }
-    /// A step, and the one after it.
+    /// In one step, or in the last one and after the loop.
+    [[nodiscard]] bool meets_in(std::size_t i, std::size_t j) const {
+        auto const loop = kernel_.kernel.loop;
+        if (j >= loop_end()) return meet(users(i, loop - 1), users(j, loop - 1));
+        auto const later = kernel_.step(phases_[j].step).is_not_in_first ? j : i;
+        return std::ranges::any_of(steps_of(later, loop),
+                                   [&](std::int64_t step) { return meet(users(i, step), users(j, step)); });
+    }
+    /// In a step, and in the next one or after the loop, which is not the next.
     [[nodiscard]] bool meets_around(std::size_t i, std::size_t j) const {
-        auto const steps = kernel_.kernel.loop - first_of(i);
-        return steps > 1 && meet(users_[i], steps > 2 ? users_[j] : at_end(j));
-    }
-    /// A step that is not the last one, and what comes after the loop.
-    [[nodiscard]] bool meets_from_before(std::size_t i, std::size_t j) const {
-        return kernel_.kernel.loop - first_of(i) > 1 && at_end_[i] != i && meet(users_[i], at_end(j));
+        return std::ranges::any_of(steps_of(i, kernel_.kernel.loop - 1),
+                                   [&](std::int64_t step) { return meet(users(i, step), users(j, step + 1)); });
     }
     [[nodiscard]] std::size_t loop_end() const { return kernel_.kernel.after.empty() ? phases_.size() : in_loop_; }
     static Need between(std::size_t i, std::size_t j) {
@@ -243,8 +257,8 @@ private:
     GpuKernel const& kernel_;
     std::vector<Phase> phases_;
     std::size_t in_loop_ = 0;
-    std::vector<Users> users_;        ///< of each phase, then of those that differ at the end of the loop
-    std::vector<std::size_t> at_end_; ///< of each phase, where
+    std::vector<Users> users_;
+    std::vector<std::array<std::size_t, 3>> at_; ///< of each phase: at the first step, at others, at the last one
     std::vector<Need> needs_;
 };
 
