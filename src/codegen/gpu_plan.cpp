@@ -20,6 +20,7 @@ using program::element_count;
 
 constexpr std::int64_t most_parts = 32;   ///< of a sum; one thread puts them together
 constexpr std::int64_t many_items = 4096; ///< they keep a GPU busy without being split
+constexpr std::int64_t most_items = std::numeric_limits<std::int32_t>::max() - 4096; ///< the last group counts beyond
 
 std::vector<Step*> steps_of(Kernel& kernel) {
     std::vector<Step*> out;
@@ -147,7 +148,7 @@ private:
     }
     [[nodiscard]] Mapping mapping_of(Step const& step, GpuKernel const& kernel) const {
         Mapping out{.items = element_count(step.kept)};
-        if (out.items > std::numeric_limits<std::int32_t>::max())
+        if (out.items > most_items)
             throw base::InputError("{}: {} elements are too many for a GPU kernel: use a smaller program", step.what,
                                    out.items);
         if (2 * out.items <= kernel.threads || !kernel.kernel.is_blocked) split(step, kernel, out);

@@ -54,6 +54,14 @@ TEST_F(OpenCl, packages_of_fused_programs_are_right_in_every_dtype) {
     }
 }
 
+/// Sums split over threads at the end of a loop, and steps with as few elements after it.
+TEST_F(OpenCl, packages_with_conditions_on_few_threads_around_the_end_of_a_loop_are_right) {
+    auto const found = verdict_on(
+        package_of(programs::fused_gated_mlp({2, 32, 64}, {64, 2}), programs::gated_mlp({2, 32, 64}), DType::f32));
+
+    EXPECT_EQ(found.code, 0) << found.text;
+}
+
 TEST_F(OpenCl, packages_with_one_index_changed_are_found_wrong_and_not_measured) {
     auto const package =
         package_of(programs::fused_rms_linear({4, 96, 64}, {4, 3}), programs::rms_linear({4, 96, 64}), DType::f32);
