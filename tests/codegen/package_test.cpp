@@ -96,6 +96,28 @@ TEST(Packages, have_names_that_c_takes) {
     EXPECT_EQ(identifier("rmsnorm_linear"), "rmsnorm_linear");
     EXPECT_EQ(identifier("2 heads"), "program_2_heads");
     EXPECT_EQ(identifier(""), "program_");
+    EXPECT_EQ(identifier("größe"), "gr____e");
+    EXPECT_LT(identifier(std::string(1000, 'x')).size(), 200u);
+    for (auto const& builtin : program::builtins()) EXPECT_EQ(identifier(builtin.name), builtin.name);
+    for (auto const* taken :
+         {"main", "real", "int", "class", "SUM_ADD", "TILES", "product", "memcpy", "import", "_library"})
+        EXPECT_EQ(identifier(taken), std::string("program_") + taken);
+}
+
+TEST(Packages, of_programs_and_tensors_with_names_that_mean_something_are_right) {
+    auto input = programs::rms_linear({4, 12, 16});
+    input.inputs[0].name = "*/ #error \"\n\\";
+    input.inputs[1].name = "real";
+    for (auto const* name : {"program", "main", "run", "x"}) {
+        auto package = package_of(input, input, DType::f32);
+        package.name = identifier(name);
+        package.about = "one \\\n#error and two */ \\";
+
+        auto const found =
+            verdict_on(package, {}, "./bench --check --json && /usr/bin/python3 -B -c 'import " + package.name + "'");
+
+        EXPECT_EQ(found.code, 0) << name << found.text;
+    }
 }
 
 } // namespace
