@@ -80,6 +80,21 @@ TEST(Packages, with_one_index_changed_are_found_wrong_and_not_measured) {
     EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
 }
 
+TEST(Packages, whose_last_bit_depends_on_the_number_of_threads_are_found_wrong) {
+    auto const rms = programs::rms_linear({4, 96, 64});
+    auto const change = [](TextFile& file) {
+        auto const end = file.name == "p.cpp" ? file.text.rfind("return 0;") : std::string::npos;
+        if (end != std::string::npos) file.text.insert(end, "*(unsigned*)outputs[0] ^= thread_count() == 7;\n    ");
+    };
+
+    auto const found =
+        verdict_on(package_of(rms, rms, DType::f32), change, "./bench --json --seconds 0.01 --threads 1");
+
+    EXPECT_EQ(found.code, 4) << found.text;
+    EXPECT_THAT(found.text, HasSubstr("program: output 0, element 0: another value with another number of threads"));
+    EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
+}
+
 TEST(Packages, say_how_long_a_program_takes) {
     auto const input = programs::gated_mlp({4, 96, 64});
 

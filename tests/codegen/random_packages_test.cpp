@@ -60,6 +60,24 @@ TEST_F(RandomPackages, of_the_cpu_agree_with_float64_in_every_dtype) {
     EXPECT_GT(exact_, 0);
 }
 
+/// Of addresses and of what C++ leaves undefined; the harness as well.
+TEST_F(RandomPackages, of_the_cpu_run_under_sanitizers_without_reports) {
+    auto const all = graphs(3);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const package =
+            packages::package_of(all[i], all[i], static_cast<DType>((i + i / 3) % program::dtypes.size()));
+
+        auto const found = packages::verdict_on(cpu_package(package),
+                                                "CXXFLAGS='-std=c++17 -O1 -g -march=native -fopenmp "
+                                                "-fsanitize=address,undefined -fno-sanitize-recover' sh build",
+                                                {}, "ASAN_OPTIONS=detect_leaks=0 ./bench --check --json");
+
+        EXPECT_TRUE(found.code == 0 || found.code == 4) << found.text << program::to_text(package.program);
+        EXPECT_THAT(found.text, testing::Not(testing::AnyOf(HasSubstr("ERROR: "), HasSubstr("runtime error"))));
+        EXPECT_THAT(found.text, HasSubstr("\"checked\""));
+    }
+}
+
 TEST_F(RandomPackages, of_opencl_agree_with_float64_in_every_dtype) {
     if (!packages::has_opencl()) GTEST_SKIP() << "no OpenCL device";
     auto const all = graphs(6);
