@@ -3,11 +3,23 @@
 #include "gpu_fragments.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <map>
 
 namespace espalier::codegen {
 namespace {
 
 using Loops = std::array<std::int64_t, program::max_rank + 2>;
+
+/// A step of the loop, by what it does: at the first one nothing is rescaled, at the last one tiles may be smaller; and
+/// at every other one the same buffers are used, where there are two.
+struct Moment {
+    enum class When : std::uint8_t { first, between, last };
+    When when = When::between;
+    std::int64_t copy = 0;
+
+    auto operator<=>(Moment const&) const = default;
+};
 
 /// What threads do between two places where a barrier may be: a step, or one of the halves of a split one.
 struct Phase {
@@ -15,6 +27,18 @@ struct Phase {
     std::size_t step = 0;
     Part part = Part::whole;
 };
+
+/// What the last blocks of a grid leave out does not count: others do it, with the same barriers.
+bool is_smaller_at_end(Step const& step, std::size_t loop) {
+    if (!step.is_cut(loop)) return false;
+    auto const& [x, y, z, s] = step.last[loop].part;
+    return x < 0 && y < 0 && z < 0 && s >= 0;
+}
+bool is_smaller_at_end(Step const& step) {
+    bool out = false;
+    for (std::size_t loop = 0; loop < step.last.size(); ++loop) out = out || is_smaller_at_end(step, loop);
+    return out;
+}
 
 std::int64_t value_of(program::Position const& position, Loops const& loops) {
     auto out = position.offset;
@@ -50,13 +74,13 @@ private:
     std::int64_t pieces_ = 1;
 };
 
-/// Visits what a phase does to local memory at a step of the loop: visit(thread, piece, is a write).
+/// Visits what a phase does to local memory at a moment of the loop: visit(thread, piece, is a write).
 template <class Visit>
 class Walk {
 public:
-    Walk(GpuKernel const& kernel, Phase phase, std::int64_t s, Pieces const& pieces, Visit const& visit)
+    Walk(GpuKernel const& kernel, Phase phase, Moment moment, Pieces const& pieces, Visit const& visit)
         : kernel_(kernel), step_(kernel.step(phase.step)), mapping_(kernel.mappings[phase.step]), part_(phase.part),
-          s_(s), pieces_(pieces), buffers_(pieces.buffers()), visit_(visit),
+          moment_(moment), pieces_(pieces), buffers_(pieces.buffers()), visit_(visit),
           rank_(static_cast<std::size_t>(step_.kept.rank())) {}
 
     void run() {
@@ -81,7 +105,13 @@ private:
         }
         return loops;
     }
+    [[nodiscard]] std::int64_t end_of(std::size_t loop) const {
+        auto const is_less = moment_.when == Moment::When::last && is_smaller_at_end(step_, loop);
+        return is_less ? step_.last[loop].size : step_.loop_size(loop);
+    }
     void element(std::int64_t item, Loops const& loops) const {
+        for (std::size_t d = 0; d < rank_; ++d)
+            if (loops[d] >= end_of(d)) return;
         switch (part_) {
         case Phase::Part::whole:
             reduce(loops, item % kernel_.threads, 0, 1);
@@ -163,7 +193,7 @@ private:
         auto const i = rank_ + loop;
         if (loop == step_.reduced.size()) return reads(loops, t);
         auto const is_split = mapping_.split > 1 && i == mapping_.split_loop;
-        for (loops[i] = is_split ? first : 0; loops[i] < step_.reduced[loop]; loops[i] += is_split ? stride : 1)
+        for (loops[i] = is_split ? first : 0; loops[i] < end_of(i); loops[i] += is_split ? stride : 1)
             reduce(loops, t, first, stride, loop + 1);
     }
     void reads(Loops const& loops, std::int64_t t) const {
@@ -185,27 +215,27 @@ private:
         if (buffer.place != Place::tile || !is_inside(source, loops)) return;
         std::int64_t at = 0;
         for (int d = 0; d < source.index.rank(); ++d) at += value_of(source.index[d], loops) * source.view.strides[d];
-        pieces_.of_tile(buffer, s_, at, [&](std::int64_t piece) {
+        pieces_.of_tile(buffer, moment_.copy, at, [&](std::int64_t piece) {
             visit_(t, piece, false);
             if (mapping_.fragments.rows > 0) visit_(t ^ 1, piece, false); // tensor cores give it to the whole warp
         });
     }
     /// What is stored; an update reads the same element.
     void end(Loops const& loops, std::int64_t t) const {
-        for (auto const& factor : step_.factor) read(factor, loops, t);
+        if (moment_.when != Moment::When::first)
+            for (auto const& factor : step_.factor) read(factor, loops, t);
         auto const& buffer = buffers_[step_.target.buffer];
         if (buffer.place != Place::tile) return;
         std::int64_t at = 0;
         for (std::size_t d = 0; d < rank_; ++d) at += loops[d] * step_.target.strides[static_cast<int>(d)];
-        auto const copy = mapping_.fetch == Fetch::ahead ? s_ + 1 : s_;
-        pieces_.of_tile(buffer, copy, at, [&](std::int64_t piece) { visit_(t, piece, true); });
+        pieces_.of_tile(buffer, moment_.copy, at, [&](std::int64_t piece) { visit_(t, piece, true); });
     }
 
     GpuKernel const& kernel_;
     Step const& step_;
     Mapping const& mapping_;
     Phase::Part part_;
-    std::int64_t s_;
+    Moment moment_;
     Pieces const& pieces_;
     std::vector<Buffer> const& buffers_;
     Visit const& visit_;
@@ -217,14 +247,14 @@ struct Users {
     static constexpr std::int32_t nobody = -1, several = -2;
     std::vector<std::int32_t> writers, readers;
 };
-Users users_of(GpuKernel const& kernel, Phase phase, std::int64_t s, Pieces const& pieces) {
+Users users_of(GpuKernel const& kernel, Phase phase, Moment moment, Pieces const& pieces) {
     auto const size = static_cast<std::size_t>(pieces.count(kernel));
     Users out{std::vector(size, Users::nobody), std::vector(size, Users::nobody)};
     auto const note = [&](std::int64_t thread, std::int64_t at, bool is_write) {
         auto& user = (is_write ? out.writers : out.readers)[static_cast<std::size_t>(at)];
         user = user == Users::nobody || user == thread ? static_cast<std::int32_t>(thread) : Users::several;
     };
-    Walk(kernel, phase, s, pieces, note).run();
+    Walk(kernel, phase, moment, pieces, note).run();
     return out;
 }
 /// Whether two threads use one piece, and one of them writes it.
@@ -244,12 +274,9 @@ using Need = std::vector<std::size_t>;
 
 class Placer {
 public:
-    Placer(GpuKernel const& kernel, std::vector<Buffer> const& buffers) : kernel_(kernel) {
+    Placer(GpuKernel const& kernel, std::vector<Buffer> const& buffers) : kernel_(kernel), pieces_(buffers) {
         for (std::size_t i = 0; i < kernel.mappings.size(); ++i) add(i);
-        Pieces const pieces(buffers);
-        for (std::int64_t s = 0; s < (kernel.fetches_ahead() ? 2 : 1); ++s)
-            for (auto const phase : phases_)
-                users_[static_cast<std::size_t>(s)].push_back(users_of(kernel, phase, s, pieces));
+        users_.resize(phases_.size());
         for (std::size_t i = 0; i < phases_.size(); ++i) find_needs(i);
     }
 
@@ -308,12 +335,25 @@ private:
         auto const end = kernel_.kernel.loop - (fetch(i) == Fetch::ahead ? 1 : 0);
         return s >= (kernel_.step(phases_[i].step).is_not_in_first ? 1 : 0) && s < end;
     }
-    [[nodiscard]] bool meet(std::size_t i, std::int64_t s, std::size_t j, std::int64_t t) const {
+    [[nodiscard]] bool meet(std::size_t i, std::int64_t s, std::size_t j, std::int64_t t) {
         return codegen::meet(users_at(i, s), users_at(j, t));
     }
-    [[nodiscard]] Users const& users_at(std::size_t i, std::int64_t s) const {
-        auto const which = users_[1].empty() ? 0 : static_cast<std::size_t>((s + 2) % 2);
-        return users_[which][i];
+    /// What comes after the loop is the same at any step; what is fetched ahead at step s is for the next one.
+    [[nodiscard]] Moment moment_of(std::size_t i, std::int64_t s) const {
+        using When = Moment::When;
+        auto const& step = kernel_.step(phases_[i].step);
+        auto const of = fetch(i) == Fetch::ahead ? s + 1 : s;
+        Moment out{.copy = kernel_.fetches_ahead() ? (of + 2) % 2 : 0};
+        if (!is_in_loop(i)) return out;
+        if (of == 0 && !step.factor.empty()) out.when = When::first;
+        if (of + 1 == kernel_.kernel.loop && is_smaller_at_end(step)) out.when = When::last;
+        return out;
+    }
+    [[nodiscard]] Users const& users_at(std::size_t i, std::int64_t s) {
+        auto const moment = moment_of(i, s);
+        auto const at = users_[i].find(moment);
+        if (at != users_[i].end()) return at->second;
+        return users_[i].emplace(moment, users_of(kernel_, phases_[i], moment, pieces_)).first->second;
     }
     /// Of a barrier before one of the phases from `first` to j.
     void add_need(std::size_t first, std::size_t j) {
@@ -333,9 +373,10 @@ private:
     }
 
     GpuKernel const& kernel_;
+    Pieces pieces_;
     std::vector<Phase> phases_;
     std::size_t in_loop_ = 0;
-    std::array<std::vector<Users>, 2> users_; ///< at even and odd steps
+    std::vector<std::map<Moment, Users>> users_; ///< by phase
     std::vector<Need> needs_;
 };
 

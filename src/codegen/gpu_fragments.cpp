@@ -12,7 +12,7 @@ namespace {
 using program::DType;
 
 bool is_matrix_product(Step const& step) {
-    return step.is_contraction && step.kept.rank() >= 2 && step.reduced.size() == 1 &&
+    return step.is_contraction && step.last.empty() && step.kept.rank() >= 2 && step.reduced.size() == 1 &&
            step.reducer == program::Reducer::sum && step.reads.size() == 2;
 }
 /// Whether the address of a read is a sum of multiples of the loops.

@@ -11,8 +11,8 @@ struct FragmentLoops {
 };
 [[nodiscard]] FragmentLoops fragment_loops(Step const& step, bool is_turned);
 
-/// Whether tensor cores could take a product, whose operands are in f16 or bf16 and have the right sizes, once both are
-/// in local memory. `is_turned`: with its operands swapped.
+/// Whether tensor cores could take a product, whose operands are in f16 or bf16 and have the right sizes, also in the
+/// last tiles, once both are in local memory. `is_turned`: with its operands swapped.
 [[nodiscard]] bool fits_fragments(Step const& step, std::vector<Buffer> const& buffers, bool& is_turned);
 
 /// Makes the items of a product fragments. False: its operands are not there, or the threads are no warps.

@@ -21,6 +21,7 @@ using program::element_count;
 
 constexpr std::int64_t most_parts = 32;   ///< of a sum; one thread puts them together
 constexpr std::int64_t many_items = 4096; ///< they keep a GPU busy without being split
+constexpr std::int64_t most_items = std::numeric_limits<std::int32_t>::max() - 4096; ///< the last group counts beyond
 
 std::vector<Step*> steps_of(Kernel& kernel) {
     std::vector<Step*> out;
@@ -67,7 +68,6 @@ public:
 private:
     void add_block(Kernel kernel) {
         auto& plan = out_.plan;
-        if (kernel.loop == 1) std::erase_if(kernel.in_loop, [](Step const& step) { return step.is_not_in_first; });
         auto const first = own_tiles(kernel, plan);
         auto const first_staged = plan.buffers.size();
         kernel = stage_operands(std::move(kernel), plan, first, options_.staging_bytes);
@@ -108,7 +108,7 @@ private:
     [[nodiscard]] Mapping mapping_of(Step const& step, GpuKernel const& kernel) const {
         if (step.ends_sums) return mapping_of_kept(step, kernel);
         Mapping out{.items = element_count(step.kept)};
-        if (out.items > std::numeric_limits<std::int32_t>::max())
+        if (out.items > most_items)
             throw base::InputError("{}: {} elements are too many for a GPU kernel: use a smaller program", step.what,
                                    out.items);
         out.fetch = fetch_of(step, out_.plan.buffers);

@@ -16,7 +16,8 @@ using program::element_count;
 constexpr std::int64_t between_rows = 8; ///< elements: 16 bytes
 
 bool is_same_view(View const& a, View const& b) {
-    return a.buffer == b.buffer && a.shape == b.shape && a.strides == b.strides && a.origin == b.origin;
+    return a.buffer == b.buffer && a.shape == b.shape && a.strides == b.strides && a.origin == b.origin &&
+           a.last == b.last;
 }
 bool reads_view(Step const& step, View const& view) {
     return std::ranges::any_of(step.reads, [&](Source const& read) { return is_same_view(read.view, view); });
@@ -117,10 +118,11 @@ bool is_whole_copy(Step const& step) {
     }
     return true;
 }
-/// Whether groups of `count` elements along the last dimension begin at multiples of that.
+/// Whether groups of `count` elements along the last dimension begin at multiples of that, also in smaller last tiles.
 bool is_aligned(View const& view, std::int64_t count) {
     auto const last = view.shape.rank() - 1;
     if (count == 1) return true;
+    if (last >= 0 && !view.last.empty() && view.last.back().size % count != 0) return false;
     if (last < 0 || view.strides[last] != 1 || view.shape[last] % count != 0) return false;
     for (int d = 0; d < last; ++d)
         if (view.strides[d] % count != 0) return false;

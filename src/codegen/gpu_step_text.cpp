@@ -29,15 +29,11 @@ private:
     void open_reduced() {
         for (auto loop = rank_; loop < rank_ + step_.reduced.size(); ++loop)
             if (mapping_.split > 1 && loop == mapping_.split_loop)
-                out_.open(fmt::format("for (int i{0} = {1}; i{0} < {2}; i{0} += {3})", loop, part_text(),
-                                      step_.loop_size(loop), mapping_.split));
+                out_.open(fmt::format("for (int i{0} = {1}; i{0} < {2}; i{0} += {3})", loop, part_text(), end_of(loop),
+                                      mapping_.split));
             else
-                out_.open(fmt::format("for (int i{0} = 0; i{0} < {1}; ++i{0})", loop, step_.loop_size(loop)));
+                out_.open(fmt::format("for (int i{0} = 0; i{0} < {1}; ++i{0})", loop, end_of(loop)));
     }
-    void close(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) out_.close();
-    }
-
     void by_items() {
         open_own_items();
         auto const has_several = mapping_.rows * mapping_.columns > 1;
@@ -49,18 +45,21 @@ private:
         out_.close();
     }
     void by_one() {
+        auto const conditions = open_inside();
         if (step_.reduced.empty()) {
             auto const value = print_formula(step_.body, "v", "");
-            return store(step_.epilogue.empty() ? value : print_formula(step_.epilogue, "e", value));
+            store(step_.epilogue.empty() ? value : print_formula(step_.epilogue, "e", value));
+            return close(conditions);
         }
         begin_sum("r_");
         open_reduced();
         fold("r_");
         close(step_.reduced.size());
         finish("r_");
+        close(conditions);
     }
     /// Elements of a thread lie apart, so that neighbouring threads have neighbouring elements.
-    void open_each() {
+    std::size_t open_each() {
         out_.add("UNROLL");
         out_.open(fmt::format("for (int q = 0; q < {}; ++q)", mapping_.rows * mapping_.columns));
         for (std::size_t i = 0; i < rank_; ++i)
@@ -68,6 +67,7 @@ private:
                                  i + 1 == rank_   ? apart("%", i)
                                  : i + 2 == rank_ ? apart("/", i)
                                                   : ""));
+        return 1 + open_inside();
     }
     [[nodiscard]] std::string apart(std::string_view how, std::size_t i) const {
         return fmt::format(" + q {} {} * {}", how, mapping_.columns, items_along(i));
@@ -78,12 +78,12 @@ private:
         out_.add("UNROLL");
         out_.add(fmt::format("for (int q = 0; q < {}; ++q) r_[q] = {};", count, text_of(step_.reducer).start));
         open_reduced();
-        open_each();
+        auto const opened = open_each();
         fold("r_[q]");
-        close(step_.reduced.size() + 1);
+        close(step_.reduced.size() + opened);
         open_each();
         finish("r_[q]");
-        out_.close();
+        close(opened);
     }
 
     // --- sums in parts: every thread leaves one in local memory, and the first ones put them together
@@ -97,22 +97,24 @@ private:
                                         : fmt::format("TID % {}", mapping_.at_once);
     }
     /// Opens what `threads` threads do, for items that there are.
-    void open_items(std::int64_t threads, std::string const& item) {
+    std::size_t open_items(std::int64_t threads, std::string const& item) {
         auto const e = is_blocked() ? item : fmt::format("BLOCK(0) * {} + {}", mapping_.at_once, item);
         auto const is_even = is_blocked() || mapping_.items % mapping_.at_once == 0;
         out_.open(
             fmt::format("if (TID < {}{})", threads, is_even ? "" : fmt::format(" && {} < {}", e, mapping_.items)));
         out_.add(fmt::format("int const e = {};", e));
         decode("i");
+        auto const conditions = open_inside();
         begin_sum("r_");
+        return 1 + conditions;
     }
     void by_parts() {
-        open_items(mapping_.at_once * mapping_.split, item_text());
+        auto const opened = open_items(mapping_.at_once * mapping_.split, item_text());
         open_reduced();
         fold("r_");
         close(step_.reduced.size());
         out_.add(fmt::format("tiles[{} + TID] = r_;", kernel_.scratch));
-        out_.close();
+        close(opened);
         if (mapping_.has_barrier_inside) out_.add("BARRIER");
         open_items(mapping_.at_once, "TID");
         auto const at = mapping_.is_part_fastest ? fmt::format("TID * {} + part", mapping_.split)
@@ -120,7 +122,7 @@ private:
         out_.add(fmt::format("for (int part = 0; part < {}; ++part) r_ = {}(r_, tiles[{} + {}]);", mapping_.split,
                              text_of(step_.reducer).fold, kernel_.scratch, at));
         finish("r_");
-        out_.close();
+        close(opened);
     }
 };
 
@@ -135,9 +137,11 @@ public:
         open_step(when);
         open_own_items();
         decode("i", mapping_.vector);
+        auto const conditions = open_inside();
         auto const bytes = mapping_.vector * program::info(buffer(step_.target).dtype).size_bytes;
         out_.add(fmt::format("{}_{}(o + {}, a0 + {});", when == When::now ? "COPY" : "FETCH", bytes, target_place(),
                              place_text(step_.reads[0])));
+        close(conditions);
         out_.close();
         out_.close();
         if (is_ahead) out_.close();

@@ -1,6 +1,7 @@
 #include "gpu_step_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace espalier::codegen {
 
@@ -32,6 +33,7 @@ void GroupWords::open_step(When when) {
     point_at("a", step_.reads, when);
     point_at("f", step_.factor, when);
     out_.add(fmt::format("{}* const o = {};", type_of(step_.target), begin_of(step_.target, when)));
+    end_loops("int", when == When::ahead ? "s + 1" : when == When::before_loop ? "0" : "s");
 }
 
 void GroupWords::open_own_items() {
@@ -39,6 +41,18 @@ void GroupWords::open_own_items() {
         return out_.open(fmt::format("for (int e = TID; e < {}; e += {})", mapping_.items, kernel_.threads));
     out_.add(fmt::format("int const e = BLOCK(0) * {} + TID;", kernel_.threads));
     out_.open(fmt::format("if (e < {})", mapping_.items));
+}
+
+std::size_t GroupWords::open_inside() {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < rank_; ++i)
+        if (step_.is_cut(i)) all.push_back(fmt::format("i{0} < n{0}", i));
+    if (!all.empty()) out_.open(fmt::format("if ({})", fmt::join(all, " && ")));
+    return all.empty() ? 0 : 1;
+}
+
+void GroupWords::close(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) out_.close();
 }
 
 void GroupWords::decode(std::string_view prefix, std::int64_t side_by_side) {

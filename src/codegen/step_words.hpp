@@ -27,6 +27,10 @@ protected:
 
     [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
     [[nodiscard]] std::string start_of(View const& view) const;
+    /// How far a loop goes: a number, or in tiles of which the last is smaller a variable that end_loops() defines
+    /// for step `s` of the loop, an expression.
+    [[nodiscard]] std::string end_of(std::size_t loop) const;
+    void end_loops(std::string_view integer, std::string_view s = "s");
 
     /// Gives the name of the last term.
     std::string print_formula(Formula const& formula, std::string_view prefix, std::string const& reduced);

@@ -41,12 +41,13 @@ protected:
             fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32", program::info(dtype).name);
         EXPECT_EQ(ptx.find(instruction) != std::string::npos, is_half) << program::info(dtype).name;
     }
-    static void expect_no_spills(std::string const& said, std::size_t kernels, std::string const& what) {
+    static void expect_no_spills(std::string const& said, std::size_t kernels, std::string const& what,
+                                 std::int64_t fewest_registers = 9) {
         auto const resources = resources_in(said);
         EXPECT_EQ(resources.size(), kernels) << what << said;
         for (auto const& one : resources) {
             EXPECT_EQ(one.spilled_bytes, 0) << what << said;
-            EXPECT_GT(one.registers, 8) << what << said;
+            EXPECT_GE(one.registers, fewest_registers) << what << said;
             EXPECT_LE(one.registers, 128) << what << said;
         }
     }
@@ -98,11 +99,10 @@ TEST_F(Cuda, kernels_of_many_rows_compile_without_spills) {
 
 /// Of several programs in one file: a compilation takes a second before it begins.
 TEST_F(Cuda, kernels_of_random_programs_compile_without_spills) {
-    auto const* const asked = std::getenv("ESPALIER_TEST_PROGRAMS");
     programs::RandomPrograms random(base::Seed{21});
     std::string text;
     std::size_t kernels = 0;
-    for (int i = 0; i < (asked != nullptr ? std::atoi(asked) : 6); ++i) {
+    for (int i = 0; i < packages::count_of_programs(6); ++i) {
         auto const plan = gpu_plan(make_plan(packages::stored_as(random.next(), DType::f32)), cuda_options());
         auto const name = "k" + std::to_string(i);
         text += i == 0 ? cuda_kernels(plan, name)
@@ -117,7 +117,7 @@ TEST_F(Cuda, kernels_of_random_programs_compile_without_spills) {
 
     ASSERT_EQ(folder.run(nvcc + std::string("k.cu")), 0) << folder.log();
 
-    expect_no_spills(folder.log(), kernels, "random programs");
+    expect_no_spills(folder.log(), kernels, "random programs", 8); // as few as there are: of the larger of two
 }
 
 TEST_F(Cuda, packages_build_with_their_host_programs) {
