@@ -46,7 +46,7 @@ protected:
         EXPECT_EQ(resources.size(), kernels) << what << said;
         for (auto const& one : resources) {
             EXPECT_EQ(one.spilled_bytes, 0) << what << said;
-            EXPECT_GT(one.registers, 8) << what << said;
+            EXPECT_GT(one.registers, 0) << what << said;
             EXPECT_LE(one.registers, 128) << what << said;
         }
     }
