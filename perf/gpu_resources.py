@@ -47,7 +47,7 @@ def compare(searches: Searches, block, dtype: str, top: int, seconds: float):
         model = modelled(text_of([searches.program, "show", run, "--program", rank, "--explain"]).split("input program")[0])
         found = compiled(folder, "sm_80")
         if len(model) == len(found) == 1:
-            text = next(folder.glob("*.cu")).read_text()
+            text = next(path for path in folder.glob("*.cu") if not path.stem.endswith("_input")).read_text()
             kernel = text[text.index("KERNEL(", text.index("#define TENSORS")):]
             yield {"block": block.name, "dtype": dtype, "program": rank, **{f"model_{key}": value for key, value in model[0].items()}, **found[0],
                    "buffered": "FETCHED" in kernel, "tensor cores": "MMA_TILE(" in kernel}

@@ -125,6 +125,10 @@ class Cuda(Gpu):
         spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", built)
         self.assertGreaterEqual(len(spills), 4)  # two architectures, of the program and of the input
         self.assertEqual(set(spills), {("0", "0")})
+        resources = (self.folder / "code/resources.txt").read_text()
+        self.assertIn("Compiled, not run", resources)
+        for architecture in ("sm_80", "sm_90"):
+            self.assertRegex(resources, rf"rmsnorm_linear_0 +{architecture} +[1-9]\d+ +0 +0 +\d+\n")
 
     def test_it_is_not_measured_where_it_cannot_run(self):
         self.found("rmsnorm_linear", SMALL)

@@ -117,7 +117,7 @@ TEST_F(Cuda, kernels_of_random_programs_compile_without_spills) {
 
     ASSERT_EQ(folder.run(nvcc + std::string("k.cu")), 0) << folder.log();
 
-    expect_no_spills(folder.log(), kernels, "random programs", 8); // as few as there are: of the larger of two
+    expect_no_spills(folder.log(), kernels, "random programs", 1); // those of one short op take few
 }
 
 TEST_F(Cuda, packages_build_with_their_host_programs) {
