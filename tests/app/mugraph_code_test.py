@@ -100,6 +100,24 @@ class Emitted(Code):
 
                 self.assertEqual((code, told["checked"]), (0, True), errors)
 
+    def test_half_precision_rounds_as_numpy_does(self):
+        """Every number of f16 times another: subnormal numbers, ties, what is too large, infinity and what is no number."""
+        yaml = self.file("half.yaml", "problem:\n  kind: mugraph\n  program: {dims: {M: 256, N: 256}, inputs: {X: [M, N], Y: [M, N]}, dtype: f16,\n"
+                         "            ops: [{out: Z, op: mul, in: [X, Y]}], outputs: [Z]}\nresults: {path: run}\n")
+        self.assertEqual(self.finished(self.search(yaml, "--quiet", "--max-time", "5s")).code, DONE)
+        folder = self.emitted("half")
+        x = numpy.arange(65536, dtype=numpy.uint16).view(numpy.float16).reshape(256, 256)
+        y = numpy.random.default_rng(1).permutation(x.ravel()).reshape(256, 256)
+        numpy.save(folder / "x.npy", x)
+        numpy.save(folder / "y.npy", y)
+        script = "import numpy, program; numpy.save('z.npy', program.run(numpy.load('x.npy'), numpy.load('y.npy')))"
+
+        subprocess.run(["/usr/bin/python3", "-B", "-c", script], cwd=folder, check=True)
+
+        with numpy.errstate(all="ignore"):
+            wanted = (x.astype(numpy.float64) * y.astype(numpy.float64)).astype(numpy.float16)
+        numpy.testing.assert_array_equal(numpy.load(folder / "z.npy"), wanted)
+
     def test_refusals_are_clear(self):
         self.found("rmsnorm_linear", SMALL)
         self.expect_refused(self.espalier("emit", "run", "--target", "fpga", "-o", "code"), "--target fpga", "cpu")
