@@ -1,9 +1,11 @@
 #include "free_axes.hpp"
 
+#include "espalier/base/error.hpp"
 #include "espalier/program/meaning.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace espalier::codegen {
@@ -171,8 +173,8 @@ private:
 
 class AxisRule {
 public:
-    AxisRule(Graph const& block, std::size_t axis)
-        : block_(block), axis_(axis), tensors_(program::infer(block)), known_(tensors_.size()) {}
+    AxisRule(Graph block, std::size_t axis)
+        : block_(std::move(block)), axis_(axis), tensors_(program::infer(block_)), known_(tensors_.size()) {}
 
     [[nodiscard]] bool is_free() {
         for (std::size_t i = 0; i < block_.inputs.size(); ++i)
@@ -266,17 +268,36 @@ private:
         return is_summed ? Dependence{} : unknown_way;
     }
 
-    Graph const& block_;
+    Graph block_;
     std::size_t axis_;
     program::TensorInfos tensors_;
     base::IndexedVector<TensorId, Dependence> known_;
 };
 
+/// With one part along an axis: tiles of one element look as if they were broadcast, whole tensors do not.
+Graph in_one_part(Graph block, std::size_t axis) {
+    auto& schedule = block.schedule;
+    auto& parts = axis == 3 ? schedule.loop : schedule.grid[axis];
+    for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+        auto& cut = schedule.inputs[i];
+        auto const dim = axis == 3 ? cut.loop : cut.grid[axis];
+        if (dim >= 0) block.inputs[i].shape[dim] *= parts;
+        cut.last = {};
+    }
+    parts = 1;
+    return block;
+}
+
 } // namespace
 
 std::array<bool, 4> free_axes(Graph const& block) {
     std::array<bool, 4> out{};
-    for (std::size_t axis = 0; axis < out.size(); ++axis) out[axis] = AxisRule(block, axis).is_free();
+    for (std::size_t axis = 0; axis < out.size(); ++axis) {
+        try {
+            out[axis] = AxisRule(in_one_part(block, axis), axis).is_free();
+        } catch (base::InputError const&) { // only parts fit
+        }
+    }
     return out;
 }
 

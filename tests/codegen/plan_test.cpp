@@ -126,6 +126,16 @@ TEST(CpuNumbers, keep_what_random_programs_compute) {
     EXPECT_GT(changed, 50);
 }
 
+/// A program of GPUs: a block for each column.
+TEST(CpuNumbers, are_chosen_for_tiles_of_one_column) {
+    auto const input = in_f32(programs::fused_gated_mlp({4, 96, 64}, {64, 96}));
+
+    auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 1});
+
+    EXPECT_LT(output.bodies[0].schedule.grid[0], 64);
+    EXPECT_LT(output.bodies[0].schedule.loop, 96);
+}
+
 /// Softmax with its maximum, which is of the part of the keys that a step has.
 TEST(CpuNumbers, are_chosen_for_attention_in_steps) {
     using program::OpCode;
