@@ -1,5 +1,6 @@
 #include "espalier/codegen/cpu_numbers.hpp"
 
+#include "free_axes.hpp"
 #include "plan_steps.hpp"
 
 #include "espalier/base/error.hpp"
@@ -28,27 +29,57 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 // --- other numbers ---
 
-/// What a grid axis or the loop may split: a number of parts that divides it everywhere.
+/// Parts of about 32, 64, .. 512 where those that divide are all too small or too large for vectors: the last is
+/// smaller.
+std::vector<std::int64_t> uneven_parts(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t tile = 512; n % 16 != 0 && tile >= 32; tile /= 2)
+        if (tile < n && n % tile != 0) out.push_back((n + tile - 1) / tile);
+    return out;
+}
+
+/// What a grid axis or the loop may split: a number of parts that divides it everywhere, or leaves last tiles smaller.
 class Extents {
 public:
-    Extents(Graph const& block, std::vector<Shape> const& outputs) {
+    /// Of whole tensors.
+    Extents(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs)
+        : is_free_(free_axes(block)) {
         auto const& schedule = block.schedule;
-        for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+        auto const tensors = program::infer(block);
+        std::ranges::copy(schedule.grid, own_.begin());
+        own_[3] = schedule.loop;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
             auto const& tile = block.inputs[i].shape;
-            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.inputs[i].grid[a], schedule.grid[a]);
-            note(3, tile, schedule.inputs[i].loop, schedule.loop);
+            for (std::size_t a = 0; a < 3; ++a)
+                note(a, schedule.inputs[i].grid[a], {operands[i], tile, schedule.grid[a]});
+            note(3, schedule.inputs[i].loop, {operands[i], tile, schedule.loop});
         }
-        for (auto const& tile : outputs)
-            for (std::size_t a = 0; a < 3; ++a) note(a, tile, schedule.output[a], schedule.grid[a]);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            for (std::size_t a = 0; a < 3; ++a)
+                note(a, schedule.output[a], {outputs[i], tensors[block.outputs[i]].shape, schedule.grid[a]});
     }
     [[nodiscard]] std::vector<std::int64_t> parts(std::size_t axis) const {
-        return extents_[axis] == 0 ? std::vector<std::int64_t>{1} : divisors(extents_[axis]);
+        if (!is_free_[axis]) return {own_[axis]};
+        if (extents_[axis] == 0) return {1};
+        auto out = divisors(extents_[axis]);
+        for (auto const parts : uneven_parts(extents_[axis])) out.push_back(parts);
+        return out;
     }
 
 private:
-    void note(std::size_t axis, Shape const& tile, int dim, std::int64_t parts) {
-        if (dim >= 0) extents_[axis] = std::gcd(extents_[axis], tile[dim] * parts);
+    struct Cut {
+        Shape const& whole;
+        Shape const& tile;
+        std::int64_t parts;
+    };
+    /// Several axes may cut one dimension: each can take what is left of it.
+    void note(std::size_t axis, int dim, Cut const& cut) {
+        if (dim < 0) return;
+        auto const is_even = cut.whole[dim] % cut.tile[dim] == 0;
+        extents_[axis] = std::gcd(extents_[axis], is_even ? cut.tile[dim] * cut.parts : cut.whole[dim]);
     }
+    std::array<bool, 4> is_free_;
+    std::array<std::int64_t, 4> own_{};
     std::array<std::int64_t, 4> extents_{};
 };
 
@@ -64,11 +95,16 @@ std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operand
     std::ranges::copy_n(parts.begin(), 3, block.schedule.grid.begin());
     block.schedule.loop = parts[3];
     try {
-        for (std::size_t i = 0; i < operands.size(); ++i)
-            block.inputs[i].shape = tile_shape(operands[i], block.schedule.inputs[i], block.schedule);
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            auto& cut = block.schedule.inputs[i];
+            cut = with_tails({cut.grid, cut.loop}, operands[i], block.schedule);
+            block.inputs[i].shape = tile_shape(operands[i], cut, block.schedule);
+        }
         auto const tensors = program::infer(block);
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            if (!(joined_shape(tensors[block.outputs[i]].shape, block.schedule) == wanted[i])) return std::nullopt;
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            auto const& tile = tensors[block.outputs[i]];
+            if (!(joined_shape(tile.shape, block.schedule, tile.tails) == wanted[i])) return std::nullopt;
+        }
         return block;
     } catch (base::InputError const&) {
         return std::nullopt;
@@ -120,7 +156,7 @@ public:
         for (auto const& step : kernel.after) once += step_flops(step, numbers_.shape);
         auto const steps = loop * static_cast<double>(kernel.in_loop.size()) + static_cast<double>(kernel.after.size());
         auto const work = (loop * each + once) / numbers_.multiply_adds_per_ns + steps * numbers_.step_ns;
-        auto const bytes = static_cast<double>(kernel.tile_elements) * 4;
+        auto const bytes = static_cast<double>(kernel.tile_elements * program::info(plan.arithmetic).size_bytes);
         auto const spill = std::max(1.0, bytes / static_cast<double>(numbers_.tile_bytes));
         auto const waves = std::ceil(blocks / numbers_.threads);
         return waves * work * spill + waves * numbers_.threads / blocks * memory_ns();
@@ -171,10 +207,7 @@ Kernel CpuModel::planned(Plan& plan) const {
 Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs,
                    CpuNumbers const& numbers) {
     if (names_sizes(block)) return block;
-    auto const tensors = program::infer(block);
-    std::vector<Shape> tiles;
-    for (auto const id : block.outputs) tiles.push_back(tensors[id].shape);
-    Extents const extents(block, tiles);
+    Extents const extents(block, operands, outputs);
     auto best = block;
     auto least = cpu_time_ns(block, operands, numbers);
     for (auto const x : extents.parts(0))
@@ -195,27 +228,55 @@ Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::
 
 // --- library products ---
 
-/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed. Nothing if
-/// one of its operands broadcasts.
-std::optional<Graph> product_block(Graph const& graph, program::Op const& op, program::TensorInfos const& tensors) {
+/// The dimension of the result that lies in dimension d of an operand counted from the end, or nothing: it broadcasts.
+int dimension_of(Shape const& operand, Shape const& result, int d) {
+    auto const own = d - (result.rank() - operand.rank());
+    return own >= 0 && operand[own] == result[d] ? own : -1;
+}
+/// The largest dimension of a result before its matrices; nothing if there is none.
+int batch_of(Shape const& result) {
+    int out = -1;
+    for (int d = 0; d + 2 < result.rank(); ++d)
+        if (out < 0 || result[d] > result[out]) out = d;
+    return out;
+}
+/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed.
+std::optional<Graph> product_block(Graph const& graph, program::Op const& op, Shape const& result,
+                                   std::vector<Shape> const& operands) {
     auto const& field = program::info(op.code).field;
-    if (field.access != program::Access::contraction || field.terms != 1) return std::nullopt;
-    auto const &a = tensors[op.inputs[0]].shape, &b = tensors[op.inputs[1]].shape;
-    auto const rank = a.rank();
-    if (rank != b.rank() || rank > 3 || (rank == 3 && a[0] != b[0])) return std::nullopt;
-    Graph block{.level = program::Level::block, .dtype = graph.dtype, .inputs = {{"", a}, {"", b}}};
-    auto const last = rank - 1, rows = rank - 2, batch = rank == 3 ? 0 : -1;
-    auto const columns_of_b = field.is_transposed ? rows : last, sums_of_b = field.is_transposed ? last : rows;
-    block.schedule.inputs = {{{-1, rows, batch}, last}, {{columns_of_b, -1, batch}, sums_of_b}};
-    block.schedule.output = {last, rows, batch};
-    block.ops.push_back({op.code, op.attributes, {TensorId{0}, TensorId{1}}, -1});
-    block.ops.push_back({OpCode::accumulate, {}, {TensorId{2}}, -1});
-    block.outputs = {TensorId{3}};
+    if (field.access != program::Access::contraction) return std::nullopt;
+    auto const batch = batch_of(result), terms = field.terms;
+    Graph block{.level = program::Level::block, .dtype = graph.dtype};
+    for (auto const& shape : operands) {
+        auto const is_left = static_cast<int>(block.inputs.size()) < terms;
+        auto const own = batch < 0 ? -1 : dimension_of(shape, result, batch);
+        auto const last = shape.rank() - 1, rows = last - 1;
+        auto const is_transposed = !is_left && field.is_transposed;
+        block.inputs.push_back({"", shape});
+        block.schedule.inputs.push_back(
+            is_left ? Partition{{-1, rows, own}, last}
+                    : Partition{{is_transposed ? rows : last, -1, own}, is_transposed ? last : rows});
+    }
+    block.schedule.output = {result.rank() - 1, result.rank() - 2, batch};
+    program::TensorIds all;
+    for (std::size_t i = 0; i < operands.size(); ++i) all.emplace_back(static_cast<int>(i));
+    auto const product = TensorId{static_cast<int>(operands.size())}, sum = TensorId{product.value + 1};
+    block.ops.push_back({op.code, op.attributes, all, -1});
+    block.ops.push_back({OpCode::accumulate, {}, {product}, -1});
+    block.outputs = {sum};
     return block;
 }
 
 // --- weights ---
 
+/// Whether tiles of the right operand begin where panels do, and their columns follow one another.
+bool takes_panels(Step const& step, Plan const& plan, std::size_t read) {
+    auto const columns = step.product.columns;
+    if (read != 1 || columns == 0 ||
+        stride_of(step, step.reads[1], static_cast<std::size_t>(step.kept.rank()) - 1) != 1)
+        return false;
+    return step.kept.back() % columns == 0 || step.kept.back() == plan.buffers[step.reads[1].view.buffer].shape.back();
+}
 /// Panels of how many columns all readers of an input take, or 0 if one of them needs it as it is.
 std::int64_t panel_of(Plan const& plan, std::size_t buffer) {
     std::int64_t panel = 0;
@@ -224,12 +285,8 @@ std::int64_t panel_of(Plan const& plan, std::size_t buffer) {
             for (auto const& step : *steps)
                 for (std::size_t i = 0; i < step.reads.size(); ++i) {
                     if (step.reads[i].view.buffer != buffer) continue;
-                    auto const columns = step.product.columns;
-                    auto const rank = static_cast<std::size_t>(step.kept.rank());
-                    if (i != 1 || columns == 0 || step.kept.back() % columns != 0 || (panel != 0 && panel != columns) ||
-                        stride_of(step, step.reads[1], rank - 1) != 1)
-                        return 0;
-                    panel = columns;
+                    if (!takes_panels(step, plan, i) || (panel != 0 && panel != step.product.columns)) return 0;
+                    panel = step.product.columns;
                 }
     return panel;
 }
@@ -253,15 +310,15 @@ Graph for_cpu(Graph const& graph, CpuNumbers const& numbers) {
     auto const tensors = program::infer(out);
     for (auto const i : out.ops.ids()) {
         auto& op = out.ops[i];
-        if (auto block = product_block(out, op, tensors)) {
-            op = {OpCode::graph, {}, op.inputs, static_cast<int>(out.bodies.size())};
-            out.bodies.push_back(std::move(*block));
-        }
-        if (op.code != OpCode::graph) continue;
         std::vector<Shape> operands, outputs;
         for (auto const id : op.inputs) operands.push_back(tensors[id].shape);
         for (auto const id : tensors.ids())
             if (tensors[id].maker == i) outputs.push_back(tensors[id].shape);
+        if (auto block = product_block(out, op, outputs.front(), operands)) {
+            op = {OpCode::graph, {}, op.inputs, static_cast<int>(out.bodies.size())};
+            out.bodies.push_back(std::move(*block));
+        }
+        if (op.code != OpCode::graph) continue;
         auto& body = out.bodies[static_cast<std::size_t>(op.body)];
         body = best_numbers(body, operands, outputs, numbers);
     }

@@ -1,5 +1,6 @@
 #include "gpu_host_text.hpp"
 
+#include "step_text.hpp"
 #include "texts.hpp"
 
 #include <fmt/format.h>
@@ -9,15 +10,11 @@
 namespace espalier::codegen {
 namespace {
 
-std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
-    return program::element_count(shape) * program::info(plan.dtype).size_bytes;
-}
-
 /// Sizes of all tensors, and how the kernels are launched.
 std::string facts(GpuPlan const& plan) {
     std::string bytes, launches;
-    for (auto const& input : plan.plan.inputs) bytes += fmt::format("{}, ", bytes_of(input.shape, plan.plan));
-    for (auto const& shape : plan.plan.outputs) bytes += fmt::format("{}, ", bytes_of(shape, plan.plan));
+    for (auto const& input : plan.plan.inputs) bytes += fmt::format("{}, ", plan.plan.bytes_of(input.shape));
+    for (auto const& shape : plan.plan.outputs) bytes += fmt::format("{}, ", plan.plan.bytes_of(shape));
     for (auto const& kernel : plan.kernels)
         launches +=
             fmt::format("    {{{}, {{{}, {}, {}}}, {}}},\n", kernel.threads, kernel.groups[0], kernel.groups[1],
@@ -58,11 +55,11 @@ std::string gpu_header(GpuPlan const& plan, std::string const& name) {
                             "/* All tensors are {}, row-major and dense. */\n",
                             program::info(plan.plan.dtype).name);
     for (std::size_t i = 0; i < plan.plan.inputs.size(); ++i)
-        text += fmt::format("/* inputs[{}]: {} {}, {} bytes */\n", i, plan.plan.inputs[i].name,
-                            to_text(plan.plan.inputs[i].shape), bytes_of(plan.plan.inputs[i].shape, plan.plan));
+        text += fmt::format("/* inputs[{}]: {} {}, {} bytes */\n", i, comment_text(plan.plan.inputs[i].name),
+                            to_text(plan.plan.inputs[i].shape), plan.plan.bytes_of(plan.plan.inputs[i].shape));
     for (std::size_t i = 0; i < plan.plan.outputs.size(); ++i)
         text += fmt::format("/* outputs[{}]: {}, {} bytes */\n", i, to_text(plan.plan.outputs[i]),
-                            bytes_of(plan.plan.outputs[i], plan.plan));
+                            plan.plan.bytes_of(plan.plan.outputs[i]));
     return text + fmt::format(R"c(/* A group takes up to {1} bytes of local memory. */
 
 /* 0 if it ran; else a message is on stderr. All tensors are on the host; `workspace` is not looked at. */

@@ -3,6 +3,7 @@
 #include "bench_text.hpp"
 #include "espalier/codegen/gpu_text.hpp"
 #include "gpu_host_text.hpp"
+#include "step_text.hpp"
 #include "wrapper_text.hpp"
 
 #include "espalier/base/error.hpp"
@@ -70,11 +71,10 @@ struct Both {
     GpuPlan program, input;
     Plan input_plan;
 };
-Both plans_of(Package const& package) {
+Both plans_of(Package const& package, GpuOptions const& options) {
     auto const input = make_plan(package.input);
-    return {gpu_plan(make_plan(package.program)), gpu_plan(input), input};
+    return {gpu_plan(make_plan(package.program), options), gpu_plan(input, options), input};
 }
-std::string titled(std::string const& about, std::string const& text) { return "// " + about + "\n" + text; }
 constexpr std::string_view searched = "the program that was searched";
 
 std::string architecture_flags(GpuPlan const& plan) {
@@ -86,6 +86,8 @@ std::string architecture_flags(GpuPlan const& plan) {
 
 } // namespace
 
+GpuOptions cuda_options() { return {.staging_bytes = architectures.front().shared_bytes}; }
+
 std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan) {
     std::vector<CudaArchitecture> out;
     for (auto const& one : architectures)
@@ -94,22 +96,22 @@ std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan) {
 }
 
 std::vector<TextFile> opencl_package(Package const& package) {
-    auto const plans = plans_of(package);
+    auto const plans = plans_of(package, {});
     auto const& name = package.name;
     auto const other = name + "_input";
     return {{name + ".cl", titled(package.about, opencl_kernels(plans.program, name))},
             {name + ".c", titled(package.about, opencl_host(plans.program, name))},
             {name + ".h", titled(package.about, gpu_header(plans.program, name))},
-            {other + ".cl", titled(std::string(searched), opencl_kernels(plans.input, other))},
-            {other + ".c", titled(std::string(searched), opencl_host(plans.input, other))},
-            {other + ".h", titled(std::string(searched), gpu_header(plans.input, other))},
+            {other + ".cl", titled(searched, opencl_kernels(plans.input, other))},
+            {other + ".c", titled(searched, opencl_host(plans.input, other))},
+            {other + ".h", titled(searched, gpu_header(plans.input, other))},
             {"bench.cpp", bench_source(plans.input_plan, name, "opencl", BenchOf::device)},
             {name + ".py", wrapper_source(plans.program.plan, name)},
             {"build", opencl_build(name), true}};
 }
 
 std::vector<TextFile> cuda_package(Package const& package) {
-    auto const plans = plans_of(package);
+    auto const plans = plans_of(package, cuda_options());
     auto const flags = architecture_flags(plans.program);
     if (flags.empty())
         throw base::InputError(
@@ -123,7 +125,7 @@ std::vector<TextFile> cuda_package(Package const& package) {
     };
     return {{name + ".cu", titled(package.about + "; compiled, not run", source(plans.program, name))},
             {name + ".h", titled(package.about, gpu_header(plans.program, name))},
-            {other + ".cu", titled(std::string(searched), source(plans.input, other))},
+            {other + ".cu", titled(searched, source(plans.input, other))},
             {"bench.cpp", bench_source(plans.input_plan, name, "cuda", BenchOf::device)},
             {name + ".py", wrapper_source(plans.program.plan, name)},
             {"build", cuda_build(name, flags), true}};

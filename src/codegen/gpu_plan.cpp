@@ -1,7 +1,8 @@
 #include "espalier/codegen/gpu_plan.hpp"
 
 #include "gpu_barriers.hpp"
-#include "plan_block.hpp"
+#include "gpu_fragments.hpp"
+#include "gpu_staging.hpp"
 #include "plan_steps.hpp"
 
 #include "espalier/base/error.hpp"
@@ -20,6 +21,7 @@ using program::element_count;
 
 constexpr std::int64_t most_parts = 32;   ///< of a sum; one thread puts them together
 constexpr std::int64_t many_items = 4096; ///< they keep a GPU busy without being split
+constexpr std::int64_t most_items = std::numeric_limits<std::int32_t>::max() - 4096; ///< the last group counts beyond
 
 std::vector<Step*> steps_of(Kernel& kernel) {
     std::vector<Step*> out;
@@ -52,44 +54,6 @@ std::size_t own_tiles(Kernel& kernel, Plan& plan) {
     return first;
 }
 
-// --- operands in local memory
-
-bool is_same(View const& a, View const& b) {
-    return a.buffer == b.buffer && a.shape == b.shape && a.strides == b.strides && a.origin == b.origin;
-}
-/// Of a tile that is another one at each step, and each of whose elements is read several times.
-bool is_worth_staging(Step const& step, Source const& source, Kernel const& kernel, Plan const& plan) {
-    auto const count = element_count(step.kept) * step.count();
-    return plan.buffers[source.view.buffer].place != Place::tile && count > element_count(source.view.shape) &&
-           (source.view.origin[3] != 0 || kernel.loop == 1);
-}
-/// The first operand that is worth it and not staged yet.
-std::optional<View> next_to_stage(Kernel const& kernel, Plan const& plan, std::vector<View> const& refused) {
-    for (auto const& step : kernel.in_loop)
-        for (auto const& source : step.reads)
-            if (is_worth_staging(step, source, kernel, plan) &&
-                std::ranges::none_of(refused, [&](View const& view) { return is_same(view, source.view); }))
-                return source.view;
-    return std::nullopt;
-}
-/// A copy of the kernel that reads a view from a tile, which it fills just before.
-Kernel staged(Kernel kernel, View const& view, Plan& plan) {
-    plan.buffers.push_back(
-        {.name = fmt::format("t{}", plan.buffers.size()), .dtype = plan.arithmetic, .shape = view.shape});
-    auto const tile = whole_view(plan.buffers.size() - 1, view.shape);
-    auto const load =
-        copy_step(fmt::format("{} = tile of {}", plan.buffers.back().name, plan.buffers[view.buffer].name), view, tile);
-    auto const reads = [&](Step const& step) {
-        return std::ranges::any_of(step.reads, [&](Source const& read) { return is_same(read.view, view); });
-    };
-    auto const first = std::ranges::find_if(kernel.in_loop, reads) - kernel.in_loop.begin();
-    for (auto& step : kernel.in_loop)
-        for (auto& read : step.reads)
-            if (is_same(read.view, view)) read.view = tile;
-    kernel.in_loop.insert(kernel.in_loop.begin() + first, load);
-    return kernel;
-}
-
 class GpuPlanner {
 public:
     GpuPlanner(Plan plan, GpuOptions const& options) : options_(options) { out_.plan = std::move(plan); }
@@ -104,26 +68,14 @@ public:
 private:
     void add_block(Kernel kernel) {
         auto& plan = out_.plan;
-        if (kernel.loop == 1) std::erase_if(kernel.in_loop, [](Step const& step) { return step.is_not_in_first; });
         auto const first = own_tiles(kernel, plan);
-        place(kernel, first);
-        std::vector<View> refused;
-        while (auto const view = next_to_stage(kernel, plan, refused)) {
-            auto const before = plan.buffers;
-            auto next = staged(kernel, *view, plan);
-            place(next, first);
-            auto const fits = next.tile_elements * program::info(plan.arithmetic).size_bytes <= options_.staging_bytes;
-            if (fits)
-                kernel = std::move(next);
-            else
-                plan.buffers = before, refused.push_back(*view);
-        }
+        auto const first_staged = plan.buffers.size();
+        kernel = stage_operands(std::move(kernel), plan, first, options_.staging_bytes);
+        keep_sums(kernel, plan.buffers, threads_of(kernel));
+        place_again(kernel, plan, first);
+        if (kernel.loop > 1)
+            kernel = double_buffers(std::move(kernel), plan, first, first_staged, options_.staging_bytes);
         finish({.kernel = kernel, .groups = kernel.grid});
-    }
-    void place(Kernel& kernel, std::size_t first) {
-        kernel.tile_elements = 0;
-        for (auto i = first; i < out_.plan.buffers.size(); ++i) out_.plan.buffers[i].offset = 0;
-        place_tiles(kernel, out_.plan.buffers, first);
     }
     void add_library(Kernel const& kernel) { finish({.kernel = kernel}); }
 
@@ -132,11 +84,18 @@ private:
         for (auto const* step : steps_of(kernel.kernel)) kernel.mappings.push_back(mapping_of(*step, kernel));
         if (!kernel.kernel.is_blocked) share(kernel);
         kernel.scratch = kernel.kernel.tile_elements;
-        auto const is_split = std::ranges::any_of(kernel.mappings, [](auto const& one) { return one.split > 1; });
-        kernel.local_elements = kernel.scratch + (is_split ? kernel.threads : 0);
+        std::int64_t parts = 0;
+        for (auto const& one : kernel.mappings) parts = std::max(parts, elements_of_parts(one, kernel.threads));
+        kernel.local_elements = kernel.scratch + parts;
         place_barriers(kernel, out_.plan.buffers);
         out_.plan.kernels.push_back(kernel.kernel);
         out_.kernels.push_back(std::move(kernel));
+    }
+    /// What threads leave for others to put together.
+    static std::int64_t elements_of_parts(Mapping const& mapping, int threads) {
+        if (mapping.split == 1) return 0;
+        if (mapping.fragments.rows == 0) return threads;
+        return mapping.items * mapping.split * mapping.fragments.count() * Fragments::height * Fragments::width;
     }
     /// As many as the largest step has elements or terms, in warps.
     [[nodiscard]] int threads_of(Kernel kernel) const {
@@ -147,13 +106,28 @@ private:
         return std::min(options_.threads, std::max(32, static_cast<int>(wanted)));
     }
     [[nodiscard]] Mapping mapping_of(Step const& step, GpuKernel const& kernel) const {
+        if (step.ends_sums) return mapping_of_kept(step, kernel);
         Mapping out{.items = element_count(step.kept)};
-        if (out.items > std::numeric_limits<std::int32_t>::max())
+        if (out.items > most_items)
             throw base::InputError("{}: {} elements are too many for a GPU kernel: use a smaller program", step.what,
                                    out.items);
+        out.fetch = fetch_of(step, out_.plan.buffers);
+        out.vector = elements_at_once(step, out_.plan.buffers);
+        if (out.vector > 0) {
+            out.items /= out.vector;
+            return out;
+        }
+        if (map_to_fragments(step, out_.plan.buffers, kernel.threads, out)) return out;
         if (2 * out.items <= kernel.threads || !kernel.kernel.is_blocked) split(step, kernel, out);
         if (out.split == 1 && step.is_contraction) widen(step, kernel, out);
         return out;
+    }
+    /// Who keeps sums stores them.
+    static Mapping mapping_of_kept(Step const& step, GpuKernel const& kernel) {
+        auto const& steps = kernel.kernel.in_loop;
+        auto const keeps = std::ranges::find_if(
+            steps, [&](Step const& one) { return one.keeps_sums && one.target.buffer == step.target.buffer; });
+        return kernel.mappings[static_cast<std::size_t>(keeps - steps.begin())];
     }
     /// Among threads that would have nothing to do.
     void split(Step const& step, GpuKernel const& kernel, Mapping& out) const {
@@ -196,6 +170,10 @@ private:
 };
 
 } // namespace
+
+bool GpuKernel::fetches_ahead() const {
+    return std::ranges::any_of(mappings, [](Mapping const& mapping) { return mapping.fetch == Fetch::ahead; });
+}
 
 std::int64_t GpuPlan::local_bytes() const {
     std::int64_t most = 0;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 namespace espalier::codegen {
@@ -23,12 +24,18 @@ std::set<std::size_t> buffers_of(GpuKernel const& kernel) {
 }
 
 void declare(Buffer const& buffer, Lines& out) {
+    auto const type = type_name(buffer);
     if (buffer.place == Place::tile)
-        out.add(
-            fmt::format("LOCAL real* const {} = tiles + {}; // {}", buffer.name, buffer.offset, to_text(buffer.shape)));
+        out.add(fmt::format("LOCAL {0}* const {1} = {2}tiles + {3}{4}; // {5}{6}", type, buffer.name,
+                            type == "real" ? "" : fmt::format("(LOCAL {}*)(", type), buffer.offset,
+                            type == "real" ? "" : ")", buffer.copies > 1 ? "two of " : "", to_text(buffer.shape)));
     if (buffer.place == Place::between)
         out.add(fmt::format("GLOBAL made_{0}* const {1} = (GLOBAL made_{0}*)(work + {2}L);",
                             program::info(buffer.dtype).name, buffer.name, buffer.offset));
+}
+
+bool has_fetches(GpuKernel const& kernel) {
+    return std::ranges::any_of(kernel.mappings, [](Mapping const& one) { return one.fetch != Fetch::in_turn; });
 }
 
 constexpr std::array<char, 3> axes{'x', 'y', 'z'};
@@ -44,7 +51,10 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     auto const inside = kernel.kernel.in_loop.size();
     auto const is_loop = kernel.kernel.loop > 1;
     if (kernel.kernel.is_blocked && !is_loop) out.add("int const s = 0;");
+    for (std::size_t i = 0; i < inside; ++i) print_before_loop(kernel, i, plan.plan.buffers, out);
+    if (has_fetches(kernel) && !kernel.fetches_ahead()) out.add("FETCHED");
     if (is_loop) out.open(fmt::format("for (int s = 0; s < {}; ++s)", kernel.kernel.loop));
+    if (kernel.fetches_ahead()) out.add("FETCHED");
     for (std::size_t i = 0; i < inside; ++i) print_group_step(kernel, i, plan.plan.buffers, out);
     if (is_loop) out.close();
     for (auto i = inside; i < kernel.mappings.size(); ++i) print_group_step(kernel, i, plan.plan.buffers, out);
@@ -57,9 +67,15 @@ std::string kinds_of_numbers(Plan const& plan) {
                        plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : "");
 }
 
-std::string text_with(std::string_view prelude, GpuPlan const& plan, std::string const& name) {
-    return kinds_of_numbers(plan.plan) + std::string(prelude) + gpu_words() + gpu_parameters(plan.plan) + "\n" +
+std::string text_with(std::string const& prelude, GpuPlan const& plan, std::string const& name) {
+    return kinds_of_numbers(plan.plan) + prelude + gpu_words() + gpu_parameters(plan.plan) + "\n" +
            gpu_kernels(plan, name);
+}
+
+bool uses_fragments(GpuPlan const& plan) {
+    return std::ranges::any_of(plan.kernels, [](GpuKernel const& kernel) {
+        return std::ranges::any_of(kernel.mappings, [](Mapping const& one) { return one.fragments.rows > 0; });
+    });
 }
 
 } // namespace
@@ -83,9 +99,14 @@ std::string gpu_parameters(Plan const& plan) {
     return fmt::format("#define TENSORS {}\n", fmt::join(all, ", "));
 }
 
+std::string tensor_core_words() { return std::string(tensor_cores_text()); }
+
 std::string opencl_kernels(GpuPlan const& plan, std::string const& name) {
-    return text_with(opencl_prelude(), plan, name);
+    return text_with(std::string(opencl_prelude()), plan, name);
 }
-std::string cuda_kernels(GpuPlan const& plan, std::string const& name) { return text_with(cuda_prelude(), plan, name); }
+std::string cuda_kernels(GpuPlan const& plan, std::string const& name) {
+    auto const prelude = std::string(cuda_prelude()) + (uses_fragments(plan) ? tensor_core_words() : "");
+    return text_with(prelude, plan, name);
+}
 
 } // namespace espalier::codegen

@@ -183,8 +183,6 @@ Machine this_machine() {
 }
 
 Measured measure(Package const& package, MeasureOptions const& options) {
-    if (program::has_tails(package.program))
-        return {.verdict = Verdict::no_code, .reason = "for last tiles that are smaller none is generated yet"};
     fs::path bench;
     if (auto const why = compile(package, options, bench); !why.empty())
         return {.verdict = Verdict::does_not_compile, .reason = why};

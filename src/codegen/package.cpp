@@ -4,6 +4,8 @@
 #include "espalier/base/system.hpp"
 #include "espalier/codegen/cpu_numbers.hpp"
 #include "espalier/codegen/program_text.hpp"
+#include "step_text.hpp"
+#include "texts.hpp"
 #include "wrapper_text.hpp"
 
 #include <fmt/format.h>
@@ -45,14 +47,44 @@ target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
                        name);
 }
 
-std::string titled(std::string const& about, std::string const& text) { return "// " + about + "\n" + text; }
+bool is_letter(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool has_word(std::string_view text, std::string_view word) {
+    for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+        auto const end = at + word.size();
+        if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+    }
+    return false;
+}
+/// By C++, Python or what is emitted around a program.
+bool is_taken(std::string_view name) {
+    constexpr std::string_view keywords = "alignas and asm auto bool break case catch char class co_await co_return "
+                                          "co_yield const continue decltype default delete do "
+                                          "double else enum explicit export extern false float for friend goto if "
+                                          "inline int long mutable namespace new noexcept not "
+                                          "nullptr operator or private protected public register requires return short "
+                                          "signed sizeof static struct switch template "
+                                          "this throw true try typedef typeid typename union unsigned using virtual "
+                                          "void volatile while xor global local kernel half "
+                                          "as assert async await def del elif except finally from import in is lambda "
+                                          "nonlocal pass raise with yield None True False";
+    if (name == "program") return false; // what it is called where nobody gave it a name
+    for (auto const text :
+         {keywords, cpu_prelude(), functions_text(), product_text(), reference_prelude(), opencl_prelude(),
+          cuda_prelude(), gpu_words_text(), conversions_text(), opencl_host_text(), cuda_host_text(), gpu_whole_text(),
+          threads_text(), memory_text(), harness_text(), wrapper_text()})
+        if (has_word(text, name)) return true;
+    return false;
+}
 
 } // namespace
 
 std::string identifier(std::string_view text) {
+    constexpr std::size_t longest = 100; // names of files are longer, and have an end
     std::string out;
-    for (auto const c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out.insert(0, "program_");
+    for (auto const c : text.substr(0, longest)) out += is_letter(c) ? c : '_';
+    if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) || is_taken(out)) out.insert(0, "program_");
     return out;
 }
 

@@ -2,8 +2,6 @@
 
 #include "plan_block.hpp"
 
-#include "espalier/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,6 +66,9 @@ private:
         auto const panel = plan_.buffers.back().panel = panels_[i];
         auto const last = view.shape.rank() - 1;
         if (panel == 0) return view;
+        auto stored = view.shape;
+        stored[last] = (stored[last] + panel - 1) / panel * panel;
+        view.strides = whole_view(view.buffer, stored).strides;
         view.strides[last] = view.shape[last - 1];
         view.strides[last - 1] = panel;
         return view;
@@ -152,9 +153,6 @@ CpuShape this_cpu() {
 }
 
 Plan make_plan(Graph const& graph, CpuShape const& cpu, std::vector<std::int64_t> const& panels) {
-    if (program::has_tails(graph))
-        throw base::InputError("no code is generated yet for programs with last tiles that are smaller than the others "
-                               "(`last` in their text): take a program without them (show RUN --all lists every one)");
     return Planner(graph, cpu, panels).run();
 }
 

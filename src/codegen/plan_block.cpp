@@ -20,10 +20,25 @@ using program::Schedule;
 using program::Shape;
 using program::TensorId;
 
+/// The last tiles of a tensor of the block; nothing if all of them are whole.
+std::vector<LastTile> last_tiles(program::Tails const& tails, Schedule const& schedule) {
+    std::vector<LastTile> out;
+    for (std::size_t d = 0; d < tails.size(); ++d) {
+        if (!tails[d].is_there()) continue;
+        out.resize(tails.size());
+        out[d].size = tails[d].last;
+        for (std::size_t a = 0; a < 3; ++a)
+            if (tails[d].grid[a] && schedule.grid[a] > 1) out[d].part[a] = schedule.grid[a] - 1;
+        if (tails[d].loop && schedule.loop > 1) out[d].part[3] = schedule.loop - 1;
+    }
+    return out;
+}
+
 /// Where the tile of a block begins in a tensor: grid x, y, z from the outside in, then the loop.
 View tile_view(View const& whole, Shape const& tile, Partition const& partition, Schedule const& schedule) {
     auto out = whole;
     out.shape = tile;
+    out.last = last_tiles(tails_of(partition), schedule);
     for (int d = 0; d < tile.rank(); ++d) {
         auto stride = tile[d] * whole.strides[d];
         if (partition.loop == d) {
@@ -52,6 +67,18 @@ Nest of_one_element(Nest nest) {
     nest.reduced = {};
     return nest;
 }
+/// How many values an accumulator reduces, whose last nest has the steps as its last loop.
+std::int64_t count_of_all(Step const& accumulator) {
+    auto out = accumulator.count();
+    auto const steps = accumulator.reduced.back();
+    for (std::size_t loop = 0; loop < accumulator.last.size(); ++loop) {
+        auto const& last = accumulator.last[loop];
+        if (last.part[3] < 0) continue;
+        auto const size = accumulator.loop_size(loop);
+        out = out / (size * steps) * (size * (steps - 1) + last.size);
+    }
+    return out;
+}
 /// What comes after a reduction, of values that are already reduced; with the remaining loops, if it kept them.
 Step finishing(Step const& whole, View const& sums, View const& target) {
     auto out = copy_step(whole.what, sums, target);
@@ -62,7 +89,7 @@ Step finishing(Step const& whole, View const& sums, View const& target) {
     }
     out.epilogue = whole.epilogue;
     for (auto& term : out.epilogue)
-        if (term.kind == Term::Kind::count) term = {.kind = Term::Kind::number, .number = double(whole.count())};
+        if (term.kind == Term::Kind::count) term = {.kind = Term::Kind::number, .number = double(count_of_all(whole))};
     return out;
 }
 
@@ -89,6 +116,7 @@ public:
             kernel_.after.push_back(copy_step(fmt::format("store t{}", block_.outputs[i].value), tile, place));
         }
         join_steps(kernel_, first_tile_);
+        forget_steps(kernel_);
         choose_products(kernel_, plan_, cpu_);
         place_tiles(kernel_, plan_.buffers, first_tile_);
         return std::move(kernel_);
@@ -106,14 +134,15 @@ private:
         std::vector<View> sources;
         for (auto const operand : block_.ops[maker].inputs) sources.push_back(homes_[operand]);
         homes_[id] = new_tile(tensors_[id].shape);
+        homes_[id].last = last_tiles(tensors_[id].tails, block_.schedule);
         if (op.row.field.reduction.is_rescaled) return add_rescaled(op, sources, homes_[id]);
         if (op.row.field.terms == 2 && cpu_.lanes > 0) return add_terms(op, sources, side(maker), homes_[id]);
         for (auto const& nest : op.meaning.nests) {
             auto const is_last = &nest == &op.meaning.nests.back();
             auto const target = is_last ? homes_[id] : new_tile(nest.kept);
-            is_in_steps(nest) ? add_accumulator(op, nest, sources, target)
-                              : side(maker).push_back(step_of(op, nest, sources, target));
-            sources.push_back(target);
+            auto const step = step_of(op, nest, sources, target);
+            is_in_steps(nest) ? add_accumulator(op, nest, sources, target) : side(maker).push_back(step);
+            sources.push_back(step.target);
         }
     }
     std::vector<Step>& side(OpId op) { return work_.ops[op] ? kernel_.in_loop : kernel_.after; }
@@ -132,7 +161,7 @@ private:
             auto const& row = program::info(code);
             auto const meaning = program::meaning_of(row, {shapes, none, 0, block_.schedule.loop});
             steps.push_back(step_of({row, none, meaning, op.what}, meaning.nests.front(), {a, b}, to));
-            return to;
+            return steps.back().target;
         };
         auto const first = apply(program::OpCode::matmul, in[0], in[2], new_tile(target.shape));
         auto const second = apply(program::OpCode::matmul, in[1], in[3], new_tile(target.shape));
@@ -146,7 +175,7 @@ private:
         step.epilogue.clear();
         step.update = Update::reduce;
         kernel_.in_loop.push_back(step);
-        if (!whole.epilogue.empty()) kernel_.after.push_back(finishing(whole, sums, target));
+        if (!whole.epilogue.empty()) kernel_.after.push_back(finishing(whole, step.target, target));
     }
     /// The sum over steps of x exp(m - M), where M is the largest m so far: what was summed before is multiplied by
     /// exp(old M - new M).
@@ -164,7 +193,7 @@ private:
         rescale.body = {{.read = 0},
                         {.read = 1},
                         {.kind = Term::Kind::apply, .c = "EXP(x0 - (x0 < x1 ? x1 : x0))", .a = 0, .b = 1}};
-        sources.push_back(most);
+        sources.push_back(rise.target);
         auto const whole = step_of(op, sum, sources, target);
         auto nest = of_one_step(sum);
         auto const is_split = reads_reduced(sum.reads[2], sum.kept.rank());
@@ -175,7 +204,7 @@ private:
         add.factor = {add.reads[2]};
         add.factor[0].view.buffer = factor.buffer;
         for (auto const& step : {rescale, rise, add}) kernel_.in_loop.push_back(step);
-        if (is_split) kernel_.after.push_back(finishing(whole, sums, target));
+        if (is_split) kernel_.after.push_back(finishing(whole, add.target, target));
     }
     /// Whether the largest value is another one along what is summed.
     static bool reads_reduced(program::Read const& read, int kept) {
@@ -200,10 +229,11 @@ void for_each_buffer(Step const& step, Each const& each) {
     for (auto const& read : step.reads) each(read.view.buffer);
     for (auto const& factor : step.factor) each(factor.view.buffer);
     for (auto const& view : step.scratch) each(view.buffer);
-    each(step.target.buffer);
+    if (!step.keeps_sums) each(step.target.buffer);
 }
 
-/// When each tile is needed: an accumulator from the beginning, all else from its step to its last reader.
+/// When each tile is needed: an accumulator and what is held from the beginning, all else from its step to its last
+/// reader.
 void set_lives(Kernel const& kernel, Buffers& buffers, std::size_t first_tile) {
     for (auto i = first_tile; i < buffers.size(); ++i) buffers[i].first_step = -1;
     int now = 0;
@@ -220,9 +250,9 @@ void set_lives(Kernel const& kernel, Buffers& buffers, std::size_t first_tile) {
     auto const loop_end = static_cast<int>(kernel.in_loop.size());
     for (auto const& step : kernel.in_loop) {
         auto& buffer = buffers[step.target.buffer];
-        if (step.update == Update::set || step.target.buffer < first_tile) continue;
+        if ((step.update == Update::set && !buffer.is_held) || step.target.buffer < first_tile) continue;
         buffer.first_step = 0;
-        buffer.last_step = std::max(buffer.last_step, loop_end);
+        buffer.last_step = std::max(buffer.last_step, buffer.is_held ? loop_end - 1 : loop_end);
     }
 }
 
@@ -230,12 +260,17 @@ constexpr std::int64_t alignment = 16; ///< elements
 
 } // namespace
 
+std::int64_t elements_taken(Buffer const& tile) {
+    auto const bytes = program::info(tile.dtype).size_bytes, whole = std::max<std::int64_t>(bytes, 4);
+    return (program::element_count(tile.shape) * tile.copies * bytes + whole - 1) / whole;
+}
+
 void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
     set_lives(kernel, buffers, first_tile);
     for (auto i = first_tile; i < buffers.size(); ++i) {
         auto& buffer = buffers[i];
         if (buffer.first_step < 0) continue;
-        auto const size = program::element_count(buffer.shape);
+        auto const size = elements_taken(buffer);
         std::vector<Buffer const*> others;
         for (auto j = first_tile; j < i; ++j)
             if (buffers[j].first_step >= 0 && buffers[j].first_step <= buffer.last_step &&
@@ -244,7 +279,7 @@ void place_tiles(Kernel& kernel, Buffers& buffers, std::size_t first_tile) {
         std::ranges::sort(others, {}, &Buffer::offset);
         for (auto const* other : others) {
             if (buffer.offset + size <= other->offset) break;
-            auto const end = other->offset + program::element_count(other->shape);
+            auto const end = other->offset + elements_taken(*other);
             buffer.offset = std::max(buffer.offset, (end + alignment - 1) / alignment * alignment);
         }
         kernel.tile_elements =

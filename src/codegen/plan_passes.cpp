@@ -126,10 +126,21 @@ void join_steps(Kernel& kernel, std::size_t first_tile) {
     join_side(kernel, kernel.after, first_tile);
 }
 
+void forget_steps(Kernel& kernel) {
+    if (kernel.loop > 1) return;
+    std::erase_if(kernel.in_loop, [](Step const& step) { return step.is_not_in_first; });
+    for (auto& step : kernel.in_loop) {
+        step.update = Update::set;
+        step.factor.clear();
+    }
+}
+
 void choose_products(Kernel& kernel, Plan& plan, CpuShape const& cpu) {
-    if (cpu.lanes == 0 || plan.arithmetic != program::DType::f32) return;
+    if (cpu.lanes == 0) return;
+    auto own = cpu;
+    own.lanes = cpu.lanes * program::info(program::DType::f32).size_bytes / program::info(plan.arithmetic).size_bytes;
     for (auto* steps : {&kernel.in_loop, &kernel.after})
-        for (auto& step : *steps) choose(step, plan, cpu);
+        for (auto& step : *steps) choose(step, plan, own);
 }
 
 } // namespace espalier::codegen

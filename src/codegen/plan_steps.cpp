@@ -50,6 +50,20 @@ Formula formula_of(program::ScalarExpression const& expression, program::Attribu
     return out;
 }
 
+/// Loops end where the last tile of what they read does; and so does what is made.
+void end_loops(Step& step) {
+    auto const rank = static_cast<std::size_t>(step.kept.rank());
+    for (auto const& read : step.reads)
+        for (std::size_t d = 0; d < read.view.last.size(); ++d)
+            for (auto const& digit : read.index[static_cast<int>(d)].digits) {
+                if (!read.view.last[d].is_there()) continue;
+                step.last.resize(rank + step.reduced.size());
+                step.last[digit.loop] = read.view.last[d];
+            }
+    step.target.last = step.last;
+    if (!step.last.empty()) step.target.last.resize(rank);
+}
+
 } // namespace
 
 std::int64_t Step::count() const {
@@ -86,6 +100,7 @@ Step step_of(Applied const& op, Nest const& nest, std::vector<View> const& sourc
     out.body = formula_of(nest.body, op.attributes);
     out.epilogue = formula_of(nest.epilogue, op.attributes);
     out.is_contraction = op.row.field.access == program::Access::contraction && nest.reads.size() == 2;
+    end_loops(out);
     return out;
 }
 
@@ -110,6 +125,7 @@ Step copy_step(std::string what, View const& from, View const& target) {
     }
     out.reads = {read};
     out.body = {{}};
+    end_loops(out);
     return out;
 }
 

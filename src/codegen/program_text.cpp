@@ -110,7 +110,7 @@ bool has_products(Plan const& plan) {
     });
 }
 
-/// What packs an input: panels of columns, each row after row.
+/// What packs an input: panels of columns, each row after row; the last one is filled up with zeros.
 std::string pack_case(Buffer const& buffer) {
     auto const& shape = buffer.shape;
     auto const columns = shape.back(), rows = shape[shape.rank() - 2];
@@ -124,9 +124,12 @@ std::string pack_case(Buffer const& buffer) {
     out.add(fmt::format("    for (long n = 0; n < {}; n += {})", columns, buffer.panel));
     out.add(fmt::format("        for (long k = 0; k < {}; ++k)", rows));
     out.add(fmt::format("            for (long i = 0; i < {}; ++i)", buffer.panel));
-    out.add(fmt::format(
-        "                packed[m * {0}L + n * {1}L + k * {2} + i] = (({3} const*)from)[m * {0}L + k * {4}L + n + i];",
-        rows * columns, rows, buffer.panel, type, columns));
+    out.add(fmt::format("                packed[m * {}L + n * {}L + k * {} + i] =", buffer.elements() / matrices, rows,
+                        buffer.panel));
+    auto const from = fmt::format("(({} const*)from)[m * {}L + k * {}L + n + i]", type, rows * columns, columns);
+    out.add(columns % buffer.panel == 0
+                ? fmt::format("                    {};", from)
+                : fmt::format("                    n + i < {} ? {} : {}{{}};", columns, from, type));
     out.close();
     return out.text();
 }
@@ -135,17 +138,13 @@ std::string pack_text(Plan const& plan, std::string const& name) {
     for (auto const& buffer : plan.buffers) {
         if (buffer.panel == 0) continue;
         sizes += fmt::format("    if (input == {}) return {}ul;\n", buffer.argument,
-                             element_count(buffer.shape) * program::info(buffer.dtype).size_bytes);
+                             buffer.elements() * program::info(buffer.dtype).size_bytes);
         packs += pack_case(buffer);
     }
     return fmt::format("\nextern \"C\" unsigned long {0}_packed_bytes(int input) {{\n    (void)input;\n{1}    return "
                        "0;\n}}\nextern \"C\" void {0}_pack(int input, void const* from, void* to) {{\n    (void)input, "
                        "(void)from, (void)to;\n{2}}}\n",
                        name, sizes, packs);
-}
-
-std::int64_t bytes_of(program::Shape const& shape, Plan const& plan) {
-    return element_count(shape) * program::info(plan.dtype).size_bytes;
 }
 
 } // namespace
@@ -171,12 +170,12 @@ std::string c_header(Plan const& plan, std::string const& name) {
                             "/* All tensors are {}, row-major and dense. */\n",
                             program::info(plan.dtype).name);
     for (std::size_t i = 0; i < plan.inputs.size(); ++i)
-        text += fmt::format("/* inputs[{}]: {} {}, {} bytes{} */\n", i, plan.inputs[i].name,
-                            to_text(plan.inputs[i].shape), bytes_of(plan.inputs[i].shape, plan),
+        text += fmt::format("/* inputs[{}]: {} {}, {} bytes{} */\n", i, comment_text(plan.inputs[i].name),
+                            to_text(plan.inputs[i].shape), plan.bytes_of(plan.inputs[i].shape),
                             plan.buffers[i].panel > 0 ? fmt::format(", as {}_pack() leaves it", name) : "");
     for (std::size_t i = 0; i < plan.outputs.size(); ++i)
         text += fmt::format("/* outputs[{}]: {}, {} bytes */\n", i, to_text(plan.outputs[i]),
-                            bytes_of(plan.outputs[i], plan));
+                            plan.bytes_of(plan.outputs[i]));
     return text + fmt::format(R"c(
 /* What the workspace must have, for as many threads as OpenMP would use now. Align it to 64 bytes. */
 unsigned long {0}_workspace_bytes(void);

@@ -26,6 +26,7 @@ public:
         point_at("a", step_.reads, "const");
         point_at("f", step_.factor, "const");
         out_.add(fmt::format("{}* const o = {};", type_of(step_.target), start_of(step_.target)));
+        end_loops("long");
         if (step_.product.rows > 0)
             by_product();
         else
@@ -50,13 +51,13 @@ private:
         });
     }
     void open_loop(std::size_t loop) {
-        out_.open(fmt::format("for (long i{0} = 0; i{0} < {1}; ++i{0})", loop, step_.loop_size(loop)));
+        out_.open(fmt::format("for (long i{0} = 0; i{0} < {1}; ++i{0})", loop, end_of(loop)));
     }
     void open_kept(std::size_t count, bool has_strips) {
         auto const loops = count + (has_strips ? 1 : 0);
         if (is_shared_ && loops > 0) out_.directive(fmt::format("#pragma omp parallel for collapse({})", loops));
         for (std::size_t i = 0; i < count; ++i) open_loop(i);
-        if (has_strips) out_.open(fmt::format("for (long j = 0; j < {}; j += {})", step_.kept.back(), strip));
+        if (has_strips) out_.open(fmt::format("for (long j = 0; j < {}; j += {})", end_of(rank_ - 1), strip));
     }
     void close(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) out_.close();
@@ -75,38 +76,53 @@ private:
         return is_panel ? 64 : 16;
     }
     void by_product() {
-        auto const& [rows, columns, packs_left, packs_right] = step_.product;
-        auto const &left = step_.reads[0], &right = step_.reads[1];
-        auto const depth = step_.reduced[0];
-        auto const stride = [&](Source const& of, std::size_t loop) { return stride_of(step_, of, loop).value(); };
-        auto const is_panel = buffer(right.view).panel > 0;
         for (std::size_t loop = 0; loop + 2 < rank_; ++loop) open_loop(loop);
-        auto const target = [&] {
-            std::vector<std::string> terms{"o"};
-            for (std::size_t i = 0; i + 2 < rank_; ++i)
-                terms.push_back(times(step_.target.strides[static_cast<int>(i)], fmt::format("i{}", i)));
-            return sum_of(terms);
-        }();
         std::size_t next = 0;
         auto const scratch = [&](bool is_packed) { return is_packed ? start_of(step_.scratch[next++]) : "(real*)0"; };
-        auto const to_left = scratch(packs_left), to_right = scratch(packs_right);
-        out_.add(fmt::format(
-            "product<{}, {}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
-            step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
-            ahead(is_panel, packs_right), batch_text(left), stride(left, rank_ - 2), stride(left, rank_),
-            batch_text(right), stride(right, rank_), is_panel ? 1 : stride(right, rank_ - 1),
-            stride(right, rank_ - 1) * columns, target, step_.target.strides[static_cast<int>(rank_) - 2],
-            step_.update == Update::set ? "true" : "s == 0", to_left, to_right));
+        auto const to_left = scratch(step_.product.packs_left), to_right = scratch(step_.product.packs_right);
+        auto const rest = product_arguments() + fmt::format(", {}, {}", to_left, to_right);
+        products({step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), step_.reduced[0]}, 0, rest);
         for (std::size_t loop = 0; loop + 2 < rank_; ++loop) out_.close();
+    }
+    /// Sizes are constants of the text: there is one product for whole tiles, and one for the last.
+    void products(std::array<std::int64_t, 3> sizes, std::size_t from, std::string const& arguments) {
+        for (auto i = from; i < sizes.size(); ++i) {
+            auto const loop = rank_ - 2 + i;
+            if (!step_.is_cut(loop)) continue;
+            out_.open(fmt::format("if (n{} == {})", loop, sizes[i]));
+            products(sizes, i + 1, arguments);
+            out_.close();
+            out_.open("else");
+            sizes[i] = step_.last[loop].size;
+            products(sizes, i + 1, arguments);
+            return out_.close();
+        }
+        auto const& [rows, columns, packs_left, packs_right] = step_.product;
+        auto const is_panel = buffer(step_.reads[1].view).panel > 0;
+        out_.add(fmt::format("product<{}, {}, {}, {}, {}, {}, {}, {}>({});", sizes[0], sizes[1], sizes[2], rows,
+                             columns, packs_left, packs_right, ahead(is_panel, packs_right), arguments));
+    }
+    [[nodiscard]] std::string product_arguments() const {
+        auto const &left = step_.reads[0], &right = step_.reads[1];
+        auto const stride = [&](Source const& of, std::size_t loop) { return stride_of(step_, of, loop).value(); };
+        auto const column = stride(right, rank_ - 1);
+        std::vector<std::string> target{"o"};
+        for (std::size_t i = 0; i + 2 < rank_; ++i)
+            target.push_back(times(step_.target.strides[static_cast<int>(i)], fmt::format("i{}", i)));
+        return fmt::format("a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}", batch_text(left),
+                           stride(left, rank_ - 2), stride(left, rank_), batch_text(right), stride(right, rank_),
+                           buffer(right.view).panel > 0 ? 1 : column, column * step_.product.columns, sum_of(target),
+                           step_.target.strides[static_cast<int>(rank_) - 2],
+                           step_.update == Update::set ? "true" : "s == 0");
     }
     void by_column() {
         auto const last = rank_ - 1;
         auto const columns = step_.kept.back();
         open_kept(last, true);
-        auto const each =
-            fmt::format("for (long i{0} = j; i{0} < {1}; ++i{0})", last,
-                        columns % strip == 0 ? fmt::format("j + {}", strip)
-                                             : fmt::format("(j + {0} < {1} ? j + {0} : {1})", strip, columns));
+        auto const each = fmt::format("for (long i{0} = j; i{0} < {1}; ++i{0})", last,
+                                      columns % strip == 0 && !step_.is_cut(last)
+                                          ? fmt::format("j + {}", strip)
+                                          : fmt::format("(j + {0} < {1} ? j + {0} : {1})", strip, end_of(last)));
         out_.add(fmt::format("{} r_[{}];", step_.reducer == Reducer::sum ? "sum_t" : "real", std::min(strip, columns)));
         out_.open(each);
         out_.add(fmt::format("r_[i{} - j] = {};", last, text_of(step_.reducer).start));
@@ -158,9 +174,25 @@ private:
 
 } // namespace
 
+std::string comment_text(std::string_view text) {
+    std::string out;
+    for (auto const c : text) {
+        auto const is_plain = static_cast<unsigned char>(c) >= ' ' && c != '\\' && c != '\x7f';
+        auto const last = out.empty() ? ' ' : out.back();
+        auto const ends = (c == '/' && last == '*') || (c == '*' && last == '/');
+        out += is_plain && !ends ? c : ' ';
+    }
+    return out;
+}
+std::string titled(std::string_view about, std::string const& text) {
+    return "// " + comment_text(about) + "\n" + text;
+}
+
 std::string type_name(Buffer const& buffer) {
-    if (buffer.place == Place::tile) return "real";
-    return fmt::format("{}_{}", buffer.place == Place::input ? "input" : "made", program::info(buffer.dtype).name);
+    auto const is_small = program::info(buffer.dtype).size_bytes < 4;
+    if (buffer.place == Place::tile && !is_small) return "real";
+    auto const where = buffer.place == Place::tile ? "tile" : buffer.place == Place::input ? "input" : "made";
+    return fmt::format("{}_{}", where, program::info(buffer.dtype).name);
 }
 
 std::string number_text(double value) {

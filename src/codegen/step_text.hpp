@@ -3,6 +3,7 @@
 #include "espalier/codegen/plan.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace espalier::codegen {
 
@@ -26,6 +27,11 @@ private:
     std::string text_;
     std::size_t depth_ = 0;
 };
+
+/// As a line of a comment, whatever somebody called something: nothing ends the comment or goes on in the next line.
+[[nodiscard]] std::string comment_text(std::string_view text);
+/// Below a comment that says what it is.
+[[nodiscard]] std::string titled(std::string_view about, std::string const& text);
 
 /// Of its elements, in the vocabulary of the preludes.
 [[nodiscard]] std::string type_name(Buffer const& buffer);

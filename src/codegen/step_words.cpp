@@ -46,6 +46,22 @@ std::string StepWords::start_of(View const& view) const {
         if (view.origin[i] != 0) terms.push_back(times(view.origin[i], std::string(origin_names[i])));
     return sum_of(terms);
 }
+std::string StepWords::end_of(std::size_t loop) const {
+    return step_.is_cut(loop) ? fmt::format("n{}", loop) : fmt::format("{}", step_.loop_size(loop));
+}
+void StepWords::end_loops(std::string_view integer, std::string_view s) {
+    auto names = origin_names;
+    names[3] = s;
+    for (std::size_t loop = 0; loop < step_.last.size(); ++loop) {
+        auto const& last = step_.last[loop];
+        if (!last.is_there()) continue;
+        std::vector<std::string> conditions;
+        for (std::size_t i = 0; i < last.part.size(); ++i)
+            if (last.part[i] >= 0) conditions.push_back(fmt::format("{} == {}", names[i], last.part[i]));
+        out_.add(fmt::format("{} const n{} = {} ? {} : {};", integer, loop, fmt::join(conditions, " && "), last.size,
+                             step_.loop_size(loop)));
+    }
+}
 std::string StepWords::digit_text(program::LoopDigit const& digit) const {
     auto at = fmt::format("i{}", digit.loop);
     if (digit.below != 1) at = fmt::format("({} / {})", at, digit.below);
@@ -71,7 +87,7 @@ std::string StepWords::place_text(Source const& source) const {
 std::string StepWords::load(Source const& source, std::string const& name) const {
     auto const& from = buffer(source.view);
     auto const at = place_text(source);
-    if (from.place == Place::tile) return fmt::format("{}[{}]", name, at);
+    if (type_name(from) == "real") return fmt::format("{}[{}]", name, at);
     return fmt::format("LOAD_{}({}, {})", type_name(from), name, at);
 }
 std::string StepWords::target_place() const {

@@ -27,6 +27,10 @@ protected:
 
     [[nodiscard]] Buffer const& buffer(View const& view) const { return buffers_[view.buffer]; }
     [[nodiscard]] std::string start_of(View const& view) const;
+    /// How far a loop goes: a number, or in tiles of which the last is smaller a variable that end_loops() defines
+    /// for step `s` of the loop, an expression.
+    [[nodiscard]] std::string end_of(std::size_t loop) const;
+    void end_loops(std::string_view integer, std::string_view s = "s");
 
     /// Gives the name of the last term.
     std::string print_formula(Formula const& formula, std::string_view prefix, std::string const& reduced);
@@ -35,6 +39,9 @@ protected:
     /// From what was reduced to what is stored.
     void finish(std::string const& reduced);
     void store(std::string const& value);
+    /// Which element of a view is read or written, in the loops of the step.
+    [[nodiscard]] std::string place_text(Source const& source) const;
+    [[nodiscard]] std::string target_place() const;
 
     Step const& step_;
     std::vector<Buffer> const& buffers_;
@@ -44,9 +51,7 @@ protected:
 private:
     [[nodiscard]] std::string digit_text(program::LoopDigit const& digit) const;
     [[nodiscard]] std::string position_text(program::Position const& position) const;
-    [[nodiscard]] std::string place_text(Source const& source) const;
     [[nodiscard]] std::string load(Source const& source, std::string const& name) const;
-    [[nodiscard]] std::string target_place() const;
     [[nodiscard]] std::vector<std::string> guards(Source const& source) const;
     [[nodiscard]] std::int64_t reaches(program::Position const& position) const;
     [[nodiscard]] std::string term_text(Term const& term, std::string_view prefix, std::string const& reduced) const;

@@ -1,6 +1,7 @@
 #include "espalier/codegen/target.hpp"
 
 #include "espalier/codegen/gpu_package.hpp"
+#include "espalier/codegen/gpu_resources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,7 @@ namespace {
 constexpr std::array<Target, 3> table{{
     {"cpu", "C++ with OpenMP", cpu_package, ""},
     {"opencl", "OpenCL C, and a host program in C", opencl_package, ""},
-    {"cuda", "CUDA C++ for sm_80 and sm_90", cuda_package,
+    {"cuda", "CUDA C++ for sm_80 and sm_90", cuda_package_with_resources,
      "CUDA text is compiled in tests, not run: its bench checks every value before it measures"},
 }};
 

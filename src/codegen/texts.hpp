@@ -20,6 +20,8 @@ namespace espalier::codegen {
 /// OpenCL C: half-precision numbers are loaded and stored by its own functions, which need no extension.
 [[nodiscard]] std::string_view opencl_prelude();
 [[nodiscard]] std::string_view cuda_prelude();
+/// C++ that loads what mma_16_8_16, an instruction of tensor cores, takes from tiles in half precision.
+[[nodiscard]] std::string_view tensor_cores_text();
 /// Of both: sums, choices, loads and stores that are the same.
 [[nodiscard]] std::string_view gpu_words_text();
 /// Who finds the device and keeps tensors there; and the program on tensors of the host, by those functions.

@@ -1,5 +1,6 @@
 #include "wrapper_text.hpp"
 
+#include "espalier/base/json.hpp"
 #include "texts.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,10 @@ namespace {
 
 std::string tuple_of(program::Shape const& shape) {
     return fmt::format("({},)", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+std::string python_text(std::string const& text) {
+    return base::Json(text).dump(-1, ' ', true, base::Json::error_handler_t::replace);
 }
 
 /// What numpy and torch call a dtype; numpy has no bf16, whose bits are then a uint16.
@@ -23,7 +28,8 @@ constexpr std::array<PythonDType, 4> python_dtypes{
 
 std::string wrapper_source(Plan const& plan, std::string const& name) {
     std::string inputs, outputs;
-    for (auto const& input : plan.inputs) inputs += fmt::format("(\"{}\", {}), ", input.name, tuple_of(input.shape));
+    for (auto const& input : plan.inputs)
+        inputs += fmt::format("({}, {}), ", python_text(input.name), tuple_of(input.shape));
     for (auto const& shape : plan.outputs) outputs += tuple_of(shape) + ", ";
     auto const& dtype = python_dtypes[static_cast<std::size_t>(plan.dtype)];
     return fmt::format(

@@ -8,8 +8,10 @@
 namespace espalier::cost {
 namespace {
 
-constexpr double base_registers = 32; // addresses, counters, and pieces of operands on their way
-constexpr double register_step = 8;   // they are handed out by eights
+// Addresses, counters, and pieces of operands on their way: what ptxas takes for them, if nothing makes it take less,
+// in kernels that were generated from programs (perf/gpu_resources.py).
+constexpr double base_registers = 64;
+constexpr double register_step = 8; // they are handed out by eights
 
 std::int64_t blocks_by_registers(BlockNeeds const& needs, config::HardwareConfig const& hardware) {
     if (hardware.registers == 0) return std::numeric_limits<std::int64_t>::max();

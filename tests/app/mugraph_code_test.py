@@ -19,7 +19,8 @@ SMALL = "tokens: 2, hidden: 32, out: 64"
 HEADS = "batch: 1, heads: 4, kv_heads: {}, queries: 4, keys: 64, head_dim: 16"
 BUILTINS = {"rmsnorm_linear": SMALL, "layernorm_linear": SMALL, "softmax_linear": SMALL, "gated_mlp": SMALL,
             "lora": "tokens: 4, hidden: 32, out: 64, rank: 4", "mha": HEADS.format(4), "mqa": HEADS.format(1), "gqa": HEADS.format(2),
-            "ntrans": "tokens: 4, hidden: 64"}
+            "rmsnorm_linear_primitive": SMALL, "qknorm_gqa": HEADS.format(2), "ntrans": "tokens: 4, hidden: 64"}
+UNEVEN = "tokens: 2, hidden: 1021, out: 509"    # primes: loops and grids have smaller last tiles
 
 
 class Code(Case):
@@ -28,6 +29,14 @@ class Code(Case):
         yaml = self.superoptimization(f"builtin: {builtin}, {sizes}, dtype: {dtype}", "{from: full, blocks: {min: 1}}")
         result = self.finished(self.search(yaml, "--quiet", "--max-time", "10s", "--force"))
         self.assertIn(result.code, (DONE, 85), result.text)
+
+    def uneven(self) -> list[str]:
+        """Two programs with smaller last tiles, of the folder `run`."""
+        self.found("gated_mlp", UNEVEN)
+        keys = [one["key"] for one in json.loads(self.espalier("show", "run", "--json").stdout)["results"]]
+        found = [key for key in keys if "last:" in self.espalier("show", "run", "--program", key).stdout][:2]
+        self.assertEqual(len(found), 2)
+        return found
 
     def emitted(self, folder: str, *arguments) -> Path:
         result = self.espalier("emit", "run", "-o", folder, *arguments)
@@ -59,6 +68,12 @@ class Emitted(Code):
                 self.assertGreater(told["compared"], 0)
                 self.assertLessEqual(told["max_error"], told["tolerance"])
 
+    def test_sizes_that_nothing_divides_are_right(self):
+        for key in self.uneven():
+            code, told, errors = self.bench(self.emitted(key, "--program", key), "--check")
+
+            self.assertEqual((code, told["checked"], errors), (0, True, ""), told)
+
     def test_the_wrapper_gives_numpy_what_numpy_computes(self):
         self.found("rmsnorm_linear", SMALL)
         folder = self.emitted("code")
@@ -84,6 +99,24 @@ class Emitted(Code):
                 code, told, errors = self.bench(self.emitted(dtype), "--check")
 
                 self.assertEqual((code, told["checked"]), (0, True), errors)
+
+    def test_half_precision_rounds_as_numpy_does(self):
+        """Every number of f16 times another: subnormal numbers, ties, what is too large, infinity and what is no number."""
+        yaml = self.file("half.yaml", "problem:\n  kind: mugraph\n  program: {dims: {M: 256, N: 256}, inputs: {X: [M, N], Y: [M, N]}, dtype: f16,\n"
+                         "            ops: [{out: Z, op: mul, in: [X, Y]}], outputs: [Z]}\nresults: {path: run}\n")
+        self.assertEqual(self.finished(self.search(yaml, "--quiet", "--max-time", "5s")).code, DONE)
+        folder = self.emitted("half")
+        x = numpy.arange(65536, dtype=numpy.uint16).view(numpy.float16).reshape(256, 256)
+        y = numpy.random.default_rng(1).permutation(x.ravel()).reshape(256, 256)
+        numpy.save(folder / "x.npy", x)
+        numpy.save(folder / "y.npy", y)
+        script = "import numpy, program; numpy.save('z.npy', program.run(numpy.load('x.npy'), numpy.load('y.npy')))"
+
+        subprocess.run(["/usr/bin/python3", "-B", "-c", script], cwd=folder, check=True)
+
+        with numpy.errstate(all="ignore"):
+            wanted = (x.astype(numpy.float64) * y.astype(numpy.float64)).astype(numpy.float16)
+        numpy.testing.assert_array_equal(numpy.load(folder / "z.npy"), wanted)
 
     def test_refusals_are_clear(self):
         self.found("rmsnorm_linear", SMALL)

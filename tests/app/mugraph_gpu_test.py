@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Programs that were found, as code for GPUs: OpenCL runs here and is compared element by element with float64; CUDA is compiled."""
 
+import itertools
 import json
 import os
 import re
@@ -63,16 +64,24 @@ class OpenCl(Gpu):
         self.assertGreater(told["compared"], 0)
         self.assertLessEqual(told["max_error"], told["tolerance"])
 
+    RANKS, DTYPES = (1, 5), ("f32",)
+
     def test_the_best_programs_are_right(self):
-        for builtin in ("rmsnorm_linear", "gated_mlp", "gqa"):
-            with self.subTest(builtin):
-                self.found(builtin, BUILTINS[builtin])
-                self.expect_right(builtin)
+        for builtin, dtype in itertools.product(BUILTINS, self.DTYPES):
+            self.found(builtin, BUILTINS[builtin], dtype)
+            count = len(json.loads(self.espalier("show", "run", "--json").stdout)["results"])
+            for rank in sorted({min(rank, count) for rank in self.RANKS}):
+                with self.subTest(builtin, dtype=dtype, rank=rank):
+                    self.expect_right(f"{builtin}-{dtype}-{rank}", "--program", str(rank))
 
     def test_half_precision_is_right_too(self):
         self.found("rmsnorm_linear", SMALL, "f16")
 
         self.expect_right("half")
+
+    def test_sizes_that_nothing_divides_are_right(self):
+        for key in self.uneven():
+            self.expect_right(key, "--program", key)
 
     def test_they_are_measured(self):
         self.found("rmsnorm_linear", SMALL)
@@ -99,37 +108,53 @@ class OpenCl(Gpu):
 class OpenClTopFive(OpenCl):
     """Slow: the five best programs of every built-in, in two dtypes."""
 
-    def test_the_best_programs_are_right(self):
-        for builtin, sizes in BUILTINS.items():
-            for dtype in ("f32", "bf16"):
-                self.found(builtin, sizes, dtype)
-                count = len(json.loads(self.espalier("show", "run", "--json").stdout)["results"])
-                for program in range(1, min(5, count) + 1):
-                    with self.subTest(builtin, dtype=dtype, program=program):
-                        self.expect_right(f"{builtin}-{dtype}-{program}", "--program", str(program))
+    RANKS, DTYPES = (1, 2, 3, 4, 5), ("f32", "bf16")
 
 
 class Cuda(Gpu):
     TARGET = "cuda"
 
-    def test_what_is_emitted_is_compiled_without_spills_and_said_not_to_be_run(self):
+    FLAGS = "-std=c++17 -O3 -diag-suppress 177 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -Xptxas -v"
+
+    def setUp(self):
         if shutil.which("nvcc") is None:
             self.skipTest("no nvcc: install the CUDA toolkit")
-        self.found("rmsnorm_linear", SMALL, "f16")
-        flags = "-std=c++17 -O3 -diag-suppress 177 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -Xptxas -v"
+        super().setUp()
 
-        self.built("code", NVCCFLAGS=flags)
+    def expect_no_spills(self, folder: str, *arguments) -> None:
+        self.built(folder, *arguments, NVCCFLAGS=self.FLAGS)
 
         said, built = self.said
         self.assertIn("not run", said)
         spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", built)
         self.assertGreaterEqual(len(spills), 4)  # two architectures, of the program and of the input
         self.assertEqual(set(spills), {("0", "0")})
+        resources = (self.folder / "code/resources.txt").read_text()
+        self.assertIn("Compiled, not run", resources)
+        for architecture in ("sm_80", "sm_90"):
+            self.assertRegex(resources, rf"rmsnorm_linear_0 +{architecture} +[1-9]\d+ +0 +0 +\d+\n")
+
+    def test_what_is_emitted_is_compiled_without_spills_and_said_not_to_be_run(self):
+        self.found("rmsnorm_linear", SMALL, "f16")
+
+        self.expect_no_spills("code")
 
     def test_it_is_not_measured_where_it_cannot_run(self):
         self.found("rmsnorm_linear", SMALL)
 
         self.expect_refused(self.espalier("measure", "run", "--target", "cuda"), "--target cuda", "not run", code=INVALID_INPUT)
+
+
+class CudaTopFive(Cuda):
+    """Slow: the five best programs of every built-in, of the sizes that it has by itself."""
+
+    def test_what_is_emitted_is_compiled_without_spills_and_said_not_to_be_run(self):
+        for builtin in BUILTINS:
+            self.found(builtin, "tokens: 8" if "tokens" in BUILTINS[builtin] else "batch: 1", "f16")
+            count = len(json.loads(self.espalier("show", "run", "--json").stdout)["results"])
+            for rank in range(1, min(5, count) + 1):
+                with self.subTest(builtin, rank=rank):
+                    self.expect_no_spills(f"{builtin}-{rank}", "--program", str(rank))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Random programs of all ops that may be written: each is refused by `check` with a position, or searched; and what is found is what numpy
-computes in float64. ESPALIER_TEST_PROGRAMS says how many, ESPALIER_TEST_SEED which."""
+computes in float64, also when it is emitted as code. ESPALIER_TEST_PROGRAMS says how many, ESPALIER_TEST_SEED which."""
 
 import collections
+import importlib.util
 import json
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,10 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 import harness
 import numpy_programs
 from harness import DONE, INVALID_INPUT, NOTHING_FOUND, RESUMABLE, Case
+from mugraph_code_test import QUICK
+from mugraph_gpu_test import has_opencl
 
 PROGRAMS = int(os.environ.get("ESPALIER_TEST_PROGRAMS", "10"))
 SEED = int(os.environ.get("ESPALIER_TEST_SEED", "1"))
 SEARCH_TIME = os.environ.get("ESPALIER_TEST_SEARCH_TIME", f"{harness.SLOWNESS:g}s")
+OPENCL_EVERY = 1 if PROGRAMS > 10 else 5
 COMPARED = 6        # programs of a run, of every so many one
 
 UNARY = ["exp", "square", "sqrt", "silu", "gelu", "relu", "clamp", "tanh", "sigmoid", "log", "abs", "reciprocal", "neg", "rsqrt"]
@@ -40,6 +45,8 @@ class Draw:
     """One program, in YAML and as values that numpy computes op by op."""
 
     def __init__(self, seed: int):
+        self.seed = seed
+        self.dtype = ["f64", "f32", "f16", "bf16"][seed % 4]
         self.random = random.Random(seed)
         self.rng = np.random.default_rng(seed)
         pick = self.random.choice
@@ -167,7 +174,8 @@ class Draw:
         return ("problem:\n  kind: mugraph\n  program:\n"
                 f"    dims: {{{', '.join(f'{name}: {size}' for name, size in self.dims.items())}}}\n"
                 f"    inputs: {{{', '.join(name + ': [' + ', '.join(dims) + ']' for name, dims in inputs.items())}}}\n"
-                f"    ops:\n{''.join(self.ops)}    outputs: [{', '.join(self.outputs)}]\n")
+                f"    ops:\n{''.join(self.ops)}    outputs: [{', '.join(self.outputs)}]\n"
+                f"    dtype: {self.dtype}\n")
 
     def wanted(self) -> list:
         return [self.values[name] for name in self.outputs]
@@ -216,11 +224,41 @@ class RandomPrograms(Case):
         self.assertIn(search.code, (DONE, NOTHING_FOUND, RESUMABLE), told)
         results = json.loads(self.espalier("show", run, "--json").stdout)["results"]
         counts["found"] += len(results)
+        if results:
+            counts[self.run_code(run, results[0]["key"], draw, told)] += 1
         for result in results[::max(1, len(results) // COMPARED)]:
             shown = self.espalier("show", run, "--program", result["key"], "--format", "json")
             self.assertEqual(shown.code, DONE, told + shown.text)
             self.compare(json.loads(shown.stdout), draw, f"{told}\n{result['text']}")
             counts["compared"] += 1
+
+    def run_code(self, run: str, key: str, draw: Draw, told: str) -> str:
+        """The program as code: checked by its own bench, for CPUs and now and then as OpenCL; in f64 also by numpy, which knows nothing of
+        it, through the wrapper. Says what came of it."""
+        targets = ["cpu"] + (["opencl"] if draw.seed % OPENCL_EVERY == 0 and has_opencl() else [])
+        for target in targets:
+            folder = self.folder / f"{run}-{target}"
+            emitted = self.espalier("emit", run, "--program", key, "--target", target, "-o", folder.name)
+            self.assertEqual(emitted.code, DONE, told + emitted.text)
+            environment = {**harness.environment(), **QUICK, "POCL_CACHE_DIR": str(folder / "pocl")}
+            built = subprocess.run(["sh", "build"], cwd=folder, env=environment, capture_output=True, text=True)
+            self.assertEqual((built.returncode, built.stderr), (0, ""), told)
+            (folder / "pocl").mkdir()
+            done = subprocess.run(["./bench", "--check", "--json"], cwd=folder, env=environment, capture_output=True, text=True)
+            if "no element could be compared" in done.stderr:
+                return "with code that could not be compared"
+            self.assertEqual((done.returncode, done.stderr), (0, ""), told + done.stdout)
+            if draw.dtype == "f64" and target == "cpu":
+                self.compare_code(folder, draw, told)
+        return "with code that is right"
+
+    def compare_code(self, folder: Path, draw: Draw, told: str) -> None:
+        spec = importlib.util.spec_from_file_location(folder.name.replace("-", "_"), folder / "program.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found = module.run(*draw.operands())
+        for one, wanted in zip(found if isinstance(found, tuple) else (found,), draw.wanted(), strict=True):
+            self.assertFalse(differs(one, wanted), f"{told}\n{one}\n{wanted}")
 
     def compare(self, graph: dict, draw: Draw, told: str) -> None:
         with np.errstate(all="ignore"):

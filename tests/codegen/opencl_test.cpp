@@ -16,27 +16,11 @@ using program::DType;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Whether programs of OpenCL can be compiled and run here.
-bool has_device() {
-    static bool const has = [] {
-        compiled::Folder const folder;
-        folder.write("probe.c",
-                     "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main(void) {\n"
-                     "    cl_platform_id p[16]; cl_device_id d; cl_uint n = 0;\n"
-                     "    if (clGetPlatformIDs(16, p, &n) != CL_SUCCESS) return 1;\n"
-                     "    for (cl_uint i = 0; i < n; ++i)\n"
-                     "        if (clGetDeviceIDs(p[i], CL_DEVICE_TYPE_ALL, 1, &d, 0) == CL_SUCCESS) return 0;\n"
-                     "    return 1;\n}\n");
-        return folder.run("cc -o probe probe.c -lOpenCL && ./probe") == 0;
-    }();
-    return has;
-}
-
 /// On a device; kernels of PoCL are compiled for a folder that is gone afterwards.
 class OpenCl : public testing::Test {
 protected:
     void SetUp() override {
-        if (!has_device())
+        if (!packages::has_opencl())
             GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd, ocl-icd-opencl-dev, opencl-headers";
     }
     static Verdict verdict_on(Package const& package, Change const& change = {},
@@ -70,6 +54,14 @@ TEST_F(OpenCl, packages_of_fused_programs_are_right_in_every_dtype) {
     }
 }
 
+/// Sums split over threads at the end of a loop, and steps with as few elements after it.
+TEST_F(OpenCl, packages_with_conditions_on_few_threads_around_the_end_of_a_loop_are_right) {
+    auto const found = verdict_on(
+        package_of(programs::fused_gated_mlp({2, 32, 64}, {64, 2}), programs::gated_mlp({2, 32, 64}), DType::f32));
+
+    EXPECT_EQ(found.code, 0) << found.text;
+}
+
 TEST_F(OpenCl, packages_with_one_index_changed_are_found_wrong_and_not_measured) {
     auto const package =
         package_of(programs::fused_rms_linear({4, 96, 64}, {4, 3}), programs::rms_linear({4, 96, 64}), DType::f32);
@@ -89,7 +81,10 @@ TEST_F(OpenCl, packages_with_one_index_changed_are_found_wrong_and_not_measured)
 TEST_F(OpenCl, packages_say_how_long_a_program_takes) {
     auto const input = programs::gated_mlp({4, 96, 64});
 
-    auto const found = verdict_on(package_of(input, input, DType::f32), {}, "./bench --json --seconds 0.01");
+    auto package = package_of(input, input, DType::f32);
+    package.name = "program"; // as where nobody gave it a name
+
+    auto const found = verdict_on(package, {}, "./bench --json --seconds 0.01");
 
     EXPECT_EQ(found.code, 0) << found.text;
     for (auto const* key : {"\"target\": \"opencl\"", "\"ms\"", "\"ci_ms\"", "\"max_error\"", "\"tolerance\""})

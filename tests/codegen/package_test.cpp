@@ -44,6 +44,16 @@ TEST(Packages, of_fused_programs_are_right_in_every_dtype) {
     }
 }
 
+TEST(Packages, of_sizes_that_nothing_divides_are_right_in_every_dtype) {
+    for (auto const dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+        auto const input = programs::gated_mlp({13, 151, 331});
+
+        auto const found = verdict_on(package_of(programs::fused_gated_mlp({13, 151, 331}, {1, 1}), input, dtype));
+
+        EXPECT_EQ(found.code, 0) << program::info(dtype).name << found.text;
+    }
+}
+
 TEST(Packages, of_polynomial_programs_are_exact_on_integers) {
     auto const lora = program::build(program::find_builtin("lora")->make({8, 32, 24, 4}));
 
@@ -70,6 +80,21 @@ TEST(Packages, with_one_index_changed_are_found_wrong_and_not_measured) {
     EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
 }
 
+TEST(Packages, whose_last_bit_depends_on_the_number_of_threads_are_found_wrong) {
+    auto const rms = programs::rms_linear({4, 96, 64});
+    auto const change = [](TextFile& file) {
+        auto const end = file.name == "p.cpp" ? file.text.rfind("return 0;") : std::string::npos;
+        if (end != std::string::npos) file.text.insert(end, "*(unsigned*)outputs[0] ^= thread_count() == 7;\n    ");
+    };
+
+    auto const found =
+        verdict_on(package_of(rms, rms, DType::f32), change, "./bench --json --seconds 0.01 --threads 1");
+
+    EXPECT_EQ(found.code, 4) << found.text;
+    EXPECT_THAT(found.text, HasSubstr("program: output 0, element 0: another value with another number of threads"));
+    EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
+}
+
 TEST(Packages, say_how_long_a_program_takes) {
     auto const input = programs::gated_mlp({4, 96, 64});
 
@@ -86,6 +111,28 @@ TEST(Packages, have_names_that_c_takes) {
     EXPECT_EQ(identifier("rmsnorm_linear"), "rmsnorm_linear");
     EXPECT_EQ(identifier("2 heads"), "program_2_heads");
     EXPECT_EQ(identifier(""), "program_");
+    EXPECT_EQ(identifier("größe"), "gr____e");
+    EXPECT_LT(identifier(std::string(1000, 'x')).size(), 200u);
+    for (auto const& builtin : program::builtins()) EXPECT_EQ(identifier(builtin.name), builtin.name);
+    for (auto const* taken :
+         {"main", "real", "int", "class", "SUM_ADD", "TILES", "product", "memcpy", "import", "_library"})
+        EXPECT_EQ(identifier(taken), std::string("program_") + taken);
+}
+
+TEST(Packages, of_programs_and_tensors_with_names_that_mean_something_are_right) {
+    auto input = programs::rms_linear({4, 12, 16});
+    input.inputs[0].name = "*/ #error \"\n\\";
+    input.inputs[1].name = "real";
+    for (auto const* name : {"program", "main", "run", "x"}) {
+        auto package = package_of(input, input, DType::f32);
+        package.name = identifier(name);
+        package.about = "one \\\n#error and two */ \\";
+
+        auto const found =
+            verdict_on(package, {}, "./bench --check --json && /usr/bin/python3 -B -c 'import " + package.name + "'");
+
+        EXPECT_EQ(found.code, 0) << name << found.text;
+    }
 }
 
 } // namespace

@@ -1,15 +1,16 @@
 #include "espalier/codegen/cpu_numbers.hpp"
-#include "espalier/codegen/measure.hpp"
 #include "espalier/codegen/plan.hpp"
 
-#include "espalier/base/error.hpp"
 #include "espalier/base/rng.hpp"
 #include "espalier/program/tail.hpp"
+#include "espalier/program/text.hpp"
 
 #include "support/doubles.hpp"
-#include "support/programs.hpp"
+#include "support/random_programs.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace espalier::codegen {
 namespace {
@@ -23,18 +24,32 @@ Graph in_f32(Graph graph) {
     return graph;
 }
 
-TEST(Plan, is_refused_for_last_tiles_that_are_smaller) {
+/// A sum over 7 columns in 3 steps, of 3, 3 and 1.
+Graph sum_in_uneven_steps(program::OpCode op) {
     program::Schedule schedule{.loop = 3, .inputs = {{.loop = 1}}};
     program::Shape const whole{1, 7};
     schedule.inputs[0] = with_tails(schedule.inputs[0], whole, schedule);
     programs::GraphBuilder block(schedule), kernel;
     auto const tile = block.input(tile_shape(whole, schedule.inputs[0], schedule));
-    auto const body = block.build({block.op(program::OpCode::accumulate_sum, {tile})});
-    auto const input = kernel.input(whole);
-    auto const program = in_f32(kernel.build({kernel.graph(body, {input})}));
+    auto const body = block.build({block.op(op, {tile})});
+    return in_f32(kernel.build({kernel.graph(body, {kernel.input(whole)})}));
+}
 
-    EXPECT_THROW((void)make_plan(program), base::InputError);
-    EXPECT_EQ(measure({.program = program, .input = program}, {}).verdict, Verdict::no_code);
+TEST(Plan, ends_loops_where_the_last_tile_does) {
+    auto const plan = make_plan(sum_in_uneven_steps(program::OpCode::accumulate_sum));
+
+    auto const& sum = plan.kernels[0].in_loop[0];
+    ASSERT_EQ(sum.reduced, std::vector<std::int64_t>{3});
+    EXPECT_FALSE(sum.is_cut(0));
+    ASSERT_TRUE(sum.is_cut(2));
+    EXPECT_EQ(sum.last[2], (LastTile{.size = 1, .part = {-1, -1, -1, 2}}));
+}
+
+TEST(Plan, counts_for_a_mean_what_is_there) {
+    auto const plan = make_plan(sum_in_uneven_steps(program::OpCode::accumulate_rms));
+
+    auto const& epilogue = plan.kernels[0].after[0].epilogue;
+    EXPECT_EQ(std::ranges::count_if(epilogue, [](Term const& term) { return term.number == 7; }), 1);
 }
 
 TEST(Plan, has_a_buffer_for_every_input_and_output_and_no_copies_of_what_is_stored_at_once) {
@@ -89,6 +104,61 @@ TEST(CpuNumbers, keep_what_a_program_computes) {
         EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
 }
 
+/// Maxima of parts that are added up, values that are added at each step, and the like: of other numbers they would be
+/// other values.
+TEST(CpuNumbers, keep_what_random_programs_compute) {
+    using Cuts = programs::RandomPrograms::Cuts;
+    base::Rng rng(base::Seed{1});
+    int changed = 0;
+    for (auto const cuts : {Cuts::even, Cuts::uneven}) {
+        programs::RandomPrograms random(base::Seed{41}, cuts);
+        for (int i = 0; i < 300; ++i) {
+            auto const input = in_f32(random.next());
+
+            auto const output = for_cpu(input, {.shape = {}, .threads = 2});
+
+            changed += output == program::inline_thread_graphs(input) ? 0 : 1;
+            for (auto const& inputs : doubles::telling_inputs(input, rng))
+                ASSERT_TRUE(doubles::is_replaced_by(input, output, inputs))
+                    << program::to_text(input) << program::to_text(output);
+        }
+    }
+    EXPECT_GT(changed, 50);
+}
+
+/// A program of GPUs: a block for each column.
+TEST(CpuNumbers, are_chosen_for_tiles_of_one_column) {
+    auto const input = in_f32(programs::fused_gated_mlp({4, 96, 64}, {64, 96}));
+
+    auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 1});
+
+    EXPECT_LT(output.bodies[0].schedule.grid[0], 64);
+    EXPECT_LT(output.bodies[0].schedule.loop, 96);
+}
+
+/// Softmax with its maximum, which is of the part of the keys that a step has.
+TEST(CpuNumbers, are_chosen_for_attention_in_steps) {
+    using program::OpCode;
+    program::Schedule schedule{.grid = {2, 1, 1}, .loop = 8, .output = {0, -1, -1}};
+    schedule.inputs = {{{0, -1, -1}, -1}, {{-1, -1, -1}, 0}, {{-1, -1, -1}, 0}};
+    programs::GraphBuilder block(schedule), kernel;
+    auto const q = block.input({2, 16}), k = block.input({8, 16}), v = block.input({8, 16});
+    auto const scores = block.op(OpCode::matmul_nt, {q, k}), most = block.op(OpCode::max, {scores});
+    auto const shares = block.op(OpCode::exp_sub, {scores, most});
+    auto const above = block.op(OpCode::accumulate_rescaled, {block.op(OpCode::matmul, {shares, v}), most});
+    auto const below = block.op(OpCode::accumulate_rescaled_sum, {shares, most});
+    auto const body = block.build({block.op(OpCode::div, {above, below})});
+    auto const input = in_f32(
+        kernel.build({kernel.graph(body, {kernel.input({4, 16}), kernel.input({64, 16}), kernel.input({64, 16})})}));
+    base::Rng rng(base::Seed{1});
+
+    auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 1});
+
+    EXPECT_LT(output.bodies[0].schedule.loop, 8);
+    for (auto const& inputs : doubles::telling_inputs(input, rng))
+        EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
+}
+
 TEST(CpuNumbers, make_a_kernel_of_a_library_product) {
     auto const output = for_cpu(in_f32(programs::rms_linear({4, 96, 64})), {.shape = {}, .threads = 2});
 
@@ -104,6 +174,42 @@ TEST(CpuNumbers, pack_the_weights_that_only_products_read) {
     EXPECT_EQ(packed.buffers[0].panel, 0); // the norm reads it, too
     EXPECT_GT(packed.buffers[1].panel, 0);
     EXPECT_EQ(plain.buffers[1].panel, 0);
+}
+
+/// 4099 and 521 are primes.
+TEST(CpuNumbers, cut_what_has_no_divisors_into_tiles_of_which_the_last_is_smaller) {
+    auto const input = in_f32(programs::fused_rms_linear({4, 521, 4099}, {1, 1}));
+
+    auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 2});
+
+    EXPECT_TRUE(program::has_tails(output));
+    EXPECT_GT(output.bodies[0].schedule.grid[0], 1);
+    base::Rng rng(base::Seed{1});
+    auto const inputs = doubles::telling_inputs(input, rng)[4];
+    EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
+}
+
+TEST(CpuNumbers, keep_what_a_program_with_smaller_last_tiles_computes) {
+    for (auto const op : {program::OpCode::accumulate_sum, program::OpCode::accumulate_rms}) {
+        auto const input = sum_in_uneven_steps(op);
+        base::Rng rng(base::Seed{1});
+
+        auto const output = for_cpu(input, {.shape = {}, .threads = 2});
+
+        for (auto const& inputs : doubles::telling_inputs(input, rng))
+            EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
+    }
+}
+
+TEST(CpuNumbers, pack_weights_whose_last_panel_is_not_full) {
+    auto const graph = in_f32(programs::rms_linear({4, 96, 67}));
+
+    auto const packed = plan_for_cpu(graph, {1}, {.shape = this_cpu(), .threads = 1});
+
+    auto const& weight = packed.buffers[1];
+    ASSERT_GT(weight.panel, 0);
+    EXPECT_EQ(weight.elements() % (96 * weight.panel), 0);
+    EXPECT_GE(weight.elements(), 96 * 67);
 }
 
 } // namespace

@@ -1,6 +1,8 @@
+#include "espalier/codegen/cpu_numbers.hpp"
+
 #include "support/compiled.hpp"
 #include "support/doubles.hpp"
-#include "support/programs.hpp"
+#include "support/packages.hpp"
 
 #include "espalier/program/text.hpp"
 
@@ -19,24 +21,26 @@ using programs::GraphBuilder;
 /// Sizes of a [batch, rows, inner] times [batch, inner, columns].
 struct Sizes {
     std::int64_t batch, rows, inner, columns;
+    program::DType dtype = program::DType::f32;
 };
-/// Blocks of columns, steps of the inner dimension.
-Graph blocked(Sizes const& n, OpCode op, std::int64_t blocks, std::int64_t steps) {
+/// Blocks of columns and of rows, steps of the inner dimension; last tiles may be smaller.
+struct Parts {
+    std::int64_t columns, steps, rows = 1;
+};
+Graph blocked(Sizes const& n, OpCode op, Parts const& parts) {
     auto const is_nt = op == OpCode::matmul_nt;
     auto const last = is_nt ? 1 : 2, inner = is_nt ? 2 : 1;
-    program::Schedule schedule{.grid = {blocks, 1, 1}, .loop = steps, .output = {2, -1, -1}};
-    schedule.inputs = {{{-1, -1, -1}, 2}, {{last, -1, -1}, inner}};
-    GraphBuilder kernel, block(schedule);
+    program::Schedule schedule{.grid = {parts.columns, parts.rows, 1}, .loop = parts.steps, .output = {2, 1, -1}};
     Shape const left{n.batch, n.rows, n.inner};
     auto const right = is_nt ? Shape{n.batch, n.columns, n.inner} : Shape{n.batch, n.inner, n.columns};
+    schedule.inputs = {with_tails({{-1, 1, -1}, 2}, left, schedule),
+                       with_tails({{last, -1, -1}, inner}, right, schedule)};
+    GraphBuilder kernel, block(schedule);
     auto const x = kernel.input(left, "X"), w = kernel.input(right, "W");
     auto const a = block.input(tile_shape(left, schedule.inputs[0], schedule));
     auto const b = block.input(tile_shape(right, schedule.inputs[1], schedule));
     auto const sum = block.op(OpCode::accumulate, {block.op(op, {a, b})});
-    auto out = kernel.build({kernel.graph(block.build({sum}), {x, w})});
-    out.dtype = program::DType::f32;
-    for (auto& body : out.bodies) body.dtype = program::DType::f32;
-    return out;
+    return packages::stored_as(kernel.build({kernel.graph(block.build({sum}), {x, w})}), n.dtype);
 }
 
 /// Small integers, so that every order of summation is exact.
@@ -52,13 +56,19 @@ std::vector<doubles::Tensor> integers(Graph const& graph) {
 std::vector<Graph> all_shapes() {
     std::vector<Graph> out;
     for (auto const op : {OpCode::matmul, OpCode::matmul_nt})
-        for (auto const& [sizes, blocks, steps] : std::vector<std::tuple<Sizes, int, int>>{{{1, 2, 24, 64}, 1, 2},
-                                                                                           {{1, 1, 12, 96}, 2, 3},
-                                                                                           {{2, 5, 8, 72}, 3, 1},
-                                                                                           {{1, 17, 10, 50}, 1, 2},
-                                                                                           {{2, 40, 12, 44}, 2, 2},
-                                                                                           {{1, 61, 30, 200}, 2, 5}})
-            out.push_back(blocked(sizes, op, blocks, steps));
+        for (auto const& [sizes, parts] :
+             std::vector<std::pair<Sizes, Parts>>{{{1, 2, 24, 64}, {1, 2}},
+                                                  {{1, 1, 12, 96}, {2, 3}},
+                                                  {{2, 5, 8, 72}, {3, 1}},
+                                                  {{1, 17, 10, 50}, {1, 2}},
+                                                  {{2, 40, 12, 44}, {2, 2}},
+                                                  {{1, 61, 30, 200}, {2, 5}},
+                                                  {{1, 61, 31, 211}, {3, 4, 2}},
+                                                  {{2, 7, 13, 101}, {4, 3, 2}},
+                                                  {{1, 3, 64, 67}, {2, 5}},
+                                                  {{1, 17, 30, 100, program::DType::f64}, {2, 3}},
+                                                  {{2, 3, 8, 33, program::DType::f64}, {1, 1}}})
+            out.push_back(blocked(sizes, op, parts));
     return out;
 }
 
@@ -103,6 +113,37 @@ TEST(Products, are_exact_on_integers_for_every_shape_and_width_of_vectors) {
 
             EXPECT_EQ(found[0], doubles::Interpreter(graphs[i]).run(inputs)[0].values) << program::to_text(graphs[i]);
         }
+    }
+}
+
+/// One library product of operands of these shapes.
+Graph library_product(OpCode op, std::vector<Shape> const& shapes) {
+    GraphBuilder kernel;
+    std::vector<int> operands;
+    for (auto const& shape : shapes) operands.push_back(kernel.input(shape));
+    return packages::stored_as(kernel.build({kernel.op(op, operands)}), program::DType::f32);
+}
+
+TEST(Products, of_library_ops_that_broadcast_or_have_many_dimensions_or_two_terms_run_in_registers) {
+    std::vector<Graph> const inputs{library_product(OpCode::matmul, {{6, 5, 24}, {24, 40}}),
+                                    library_product(OpCode::matmul, {{5, 24}, {3, 24, 40}}),
+                                    library_product(OpCode::matmul, {{2, 2, 3, 5, 24}, {2, 2, 3, 24, 40}}),
+                                    library_product(OpCode::matmul_nt, {{2, 3, 5, 24}, {2, 3, 40, 24}}),
+                                    library_product(OpCode::concat_matmul, {{5, 12}, {5, 8}, {12, 64}, {8, 64}})};
+    std::vector<Graph> graphs;
+    for (auto const& input : inputs) graphs.push_back(for_cpu(input, {.shape = this_cpu()}));
+    compiled::Library const library(graphs, "-std=c++17 -O1 -fopenmp -march=native", this_cpu());
+
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+        auto const values = integers(inputs[i]);
+        auto const plan = make_plan(graphs[i], this_cpu());
+
+        auto const found = library.run(i, values);
+
+        EXPECT_EQ(found[0], doubles::Interpreter(inputs[i]).run(values)[0].values) << program::to_text(graphs[i]);
+        EXPECT_TRUE(std::ranges::any_of(plan.kernels[0].in_loop, [](Step const& step) {
+            return step.product.rows > 0;
+        })) << program::to_text(graphs[i]);
     }
 }
 

@@ -293,12 +293,12 @@ TEST(Registers, a_large_product_leaves_room_for_fewer_blocks) {
     auto const graph = programs::fused_rms_linear({64, 12, 64}, {1, 3}); // 64 x 64 sums, 32 of a thread
     EXPECT_EQ(only_kernel(graph, hardware).running.limit, Limit::threads);
 
-    hardware.registers = 16384; // 2 blocks of 128 threads with 32 + 32 registers
+    hardware.registers = 24576; // 2 blocks of 128 threads with 64 + 32 registers
     hardware.thread_registers = 255;
     auto const running = only_kernel(graph, hardware).running;
     EXPECT_EQ(running.resident, 2);
     EXPECT_EQ(running.limit, Limit::registers);
-    EXPECT_EQ(running.registers, 64);
+    EXPECT_EQ(running.registers, 96);
     EXPECT_EQ(running.spilled, 0);
 }
 
@@ -306,7 +306,7 @@ TEST(Registers, what_does_not_fit_is_written_and_read_at_every_step) {
     auto hardware = plain();
     auto const graph = programs::fused_rms_linear({64, 12, 64}, {1, 3});
     auto const before = only_kernel(graph, hardware).shared_traffic;
-    hardware.thread_registers = 48;
+    hardware.thread_registers = 80;
     auto const cost = only_kernel(graph, hardware);
 
     EXPECT_EQ(cost.running.spilled, 16);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "espalier/codegen/program_text.hpp"
+#include "espalier/program/rounding.hpp"
 
 #include "support/doubles.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -39,13 +42,45 @@ public:
         auto const status = std::system(("cd " + path_.string() + " && (" + command + ") >log 2>&1").c_str());
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
-    [[nodiscard]] std::string log() const {
-        std::ifstream in(path_ / "log");
+    [[nodiscard]] std::string read(std::string const& name) const {
+        std::ifstream in(path_ / name);
         return {std::istreambuf_iterator<char>(in), {}};
     }
+    [[nodiscard]] std::string log() const { return read("log"); }
 
 private:
     std::filesystem::path path_;
+};
+
+/// A number of 16 bits, from and to the double next to it.
+template <program::DType dtype>
+class Half {
+public:
+    explicit Half(double value)
+        : bits_(static_cast<unsigned short>(bits_of(value) | (std::signbit(value) ? 0x8000u : 0u))) {}
+    explicit operator double() const {
+        auto const magnitude = bits_ & 0x7fffu, exponent = magnitude >> digits;
+        auto const sign = bits_ > 0x7fffu ? -1.0 : 1.0;
+        if (magnitude >= infinite)
+            return magnitude > infinite ? std::numeric_limits<double>::quiet_NaN() : sign * INFINITY;
+        auto const leading = exponent > 0 ? 1u << digits : 0u;
+        auto const places = static_cast<int>(std::max(exponent, 1u)) - 1 + format.min_exponent - digits;
+        return sign * std::ldexp((magnitude & ((1u << digits) - 1)) + leading, places);
+    }
+
+private:
+    static unsigned bits_of(double value) {
+        auto const rounded = std::fabs(program::round_to(format, value));
+        if (!(rounded < INFINITY)) return infinite | (rounded != rounded ? 1u : 0u);
+        auto const exponent = rounded == 0 ? format.min_exponent : std::max(std::ilogb(rounded), format.min_exponent);
+        return static_cast<unsigned>(std::ldexp(rounded, digits - exponent)) +
+               (static_cast<unsigned>(exponent - format.min_exponent) << digits);
+    }
+
+    static constexpr auto format = program::info(dtype).format;
+    static constexpr int digits = format.precision - 1;
+    static constexpr unsigned infinite = static_cast<unsigned>(format.max_exponent * 2 + 1) << digits;
+    unsigned short bits_ = 0;
 };
 
 /// A shared library of several programs, of whatever dtype they have. It is never unloaded: threads of OpenMP live on.
@@ -74,20 +109,30 @@ public:
         if (handle_ == nullptr) throw std::runtime_error(dlerror());
     }
 
-    /// Of programs in f32 and f64.
     [[nodiscard]] std::vector<std::vector<double>> run(std::size_t i, doubles::Tensors const& inputs) const {
-        return graphs_[i].dtype == program::DType::f64 ? run_as<double>(i, inputs) : run_as<float>(i, inputs);
+        switch (graphs_[i].dtype) {
+        case program::DType::f16:
+            return run_as<Half<program::DType::f16>>(i, inputs);
+        case program::DType::bf16:
+            return run_as<Half<program::DType::bf16>>(i, inputs);
+        case program::DType::f32:
+            return run_as<float>(i, inputs);
+        case program::DType::f64:
+            break;
+        }
+        return run_as<double>(i, inputs);
     }
 
 private:
     template <class T>
     [[nodiscard]] std::vector<std::vector<double>> run_as(std::size_t i, doubles::Tensors const& inputs) const {
-        constexpr auto nothing = std::numeric_limits<T>::quiet_NaN();
+        T const nothing(std::numeric_limits<double>::quiet_NaN());
         auto const name = "run_" + std::to_string(i);
         auto const bytes = reinterpret_cast<unsigned long (*)()>(dlsym(handle_, (name + "_workspace_bytes").c_str()))();
         std::vector<double> workspace(bytes / 8 + 16, std::numeric_limits<double>::quiet_NaN());
         std::vector<std::vector<T>> values, outputs;
-        for (auto const& input : inputs) values.emplace_back(input.values.begin(), input.values.end());
+        for (auto const& input : inputs)
+            for (values.emplace_back(); auto const value : input.values) values.back().push_back(T(value));
         auto const infos = program::infer(graphs_[i]);
         for (auto const id : graphs_[i].outputs)
             outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)), nothing);
@@ -101,7 +146,8 @@ private:
                                                                      reinterpret_cast<void*>(start)) != 0)
             throw std::runtime_error("the program refused to run");
         std::vector<std::vector<double>> found;
-        for (auto const& output : outputs) found.emplace_back(output.begin(), output.end());
+        for (auto const& output : outputs)
+            for (found.emplace_back(); auto const value : output) found.back().push_back(double(value));
         return found;
     }
 

@@ -2,6 +2,8 @@
 
 #include "espalier/codegen/gpu_text.hpp"
 
+#include "support/gpu_halves.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +14,11 @@ namespace espalier::gpu_shim {
 
 /// Comes once, before all programs.
 inline constexpr auto preamble = R"c(
+#include <algorithm>
 #include <barrier>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -52,6 +56,35 @@ static void launch(int threads, int const (&groups)[3], Body const& body) {
 #define TID thread_in_group
 #define BLOCK(a) group[a]
 #define UNROLL
+
+// Copies that are asked for are made when they are waited for, or at once: programs must be right with both.
+static bool fetches_late = true;
+static thread_local std::vector<std::function<void()>> asked_for;
+static void fetched() {
+    for (auto& copy : asked_for) copy();
+    asked_for.clear();
+}
+template <std::size_t bytes, class To>
+static void copy(To* to, To const* from) {
+    static_assert(bytes % sizeof(To) == 0);
+    for (std::size_t i = 0; i < bytes / sizeof(To); ++i) to[i] = from[i];
+}
+template <std::size_t bytes, class To>
+static void fetch(To* to, To const* from) {
+    if (fetches_late)
+        asked_for.push_back([=] { copy<bytes>(to, from); });
+    else
+        copy<bytes>(to, from);
+}
+#define COPY_2(to, from) copy<2>(to, from)
+#define COPY_4(to, from) copy<4>(to, from)
+#define COPY_8(to, from) copy<8>(to, from)
+#define COPY_16(to, from) copy<16>(to, from)
+#define FETCH_2(to, from) copy<2>(to, from)
+#define FETCH_4(to, from) fetch<4>(to, from)
+#define FETCH_8(to, from) fetch<8>(to, from)
+#define FETCH_16(to, from) fetch<16>(to, from)
+#define FETCHED fetched();
 )c";
 
 /// Of the kind of numbers of a program.
@@ -103,15 +136,17 @@ inline std::string source(codegen::GpuPlan const& plan, std::string const& name,
                        name, std::max<std::int64_t>(plan.plan.between_bytes, 64), calls);
 }
 
-/// A program that runs `graph` on some numbers, without the barrier that its argument names.
+/// A program that runs `graph` on some numbers, without the barrier that its first argument names. The second one is 1
+/// if what is fetched comes as late as it may.
 inline std::string racing(codegen::GpuPlan const& plan, int& barriers) {
     std::string inputs, outputs;
     for (auto const& input : plan.plan.inputs) inputs += fmt::format("{}, ", program::element_count(input.shape));
     for (auto const& shape : plan.plan.outputs) outputs += fmt::format("{}, ", program::element_count(shape));
-    return std::string(preamble) + source(plan, "program", barriers) +
+    return std::string(preamble) + halves + source(plan, "program", barriers) +
            fmt::format(R"c(#include <cstdlib>
 int main(int argc, char** argv) {{
     if (argc > 1) barrier_left_out = std::atoi(argv[1]);
+    fetches_late = argc > 2 && std::atoi(argv[2]) != 0;
     std::vector<std::vector<real>> in, out;
     for (long size : {{{}}}) in.emplace_back(size, (real)0.5);
     for (long size : {{{}}}) out.emplace_back(size);

@@ -43,6 +43,28 @@ inline Verdict verdict_on(std::vector<TextFile> const& files, std::string const&
     return {code, folder.log()};
 }
 
+/// How many random programs are looked at: more in slow tests.
+inline int count_of_programs(int otherwise) {
+    auto const* const asked = std::getenv("ESPALIER_TEST_PROGRAMS");
+    return asked != nullptr ? std::atoi(asked) : otherwise;
+}
+
+/// Whether programs of OpenCL can be compiled and run here.
+inline bool has_opencl() {
+    static bool const has = [] {
+        compiled::Folder const folder;
+        folder.write("probe.c",
+                     "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main(void) {\n"
+                     "    cl_platform_id p[16]; cl_device_id d; cl_uint n = 0;\n"
+                     "    if (clGetPlatformIDs(16, p, &n) != CL_SUCCESS) return 1;\n"
+                     "    for (cl_uint i = 0; i < n; ++i)\n"
+                     "        if (clGetDeviceIDs(p[i], CL_DEVICE_TYPE_ALL, 1, &d, 0) == CL_SUCCESS) return 0;\n"
+                     "    return 1;\n}\n");
+        return folder.run("cc -o probe probe.c -lOpenCL && ./probe") == 0;
+    }();
+    return has;
+}
+
 /// Sizes that compile and run quickly: every key at most 12, heads as they must be.
 inline Graph small(program::Builtin const& builtin) {
     std::vector<std::int64_t> sizes;

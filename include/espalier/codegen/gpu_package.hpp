@@ -15,6 +15,8 @@ struct CudaArchitecture {
     std::string_view name;
     std::int64_t shared_bytes = 0;
 };
+/// Operands may take all the shared memory that every architecture has.
+[[nodiscard]] GpuOptions cuda_options();
 [[nodiscard]] std::vector<CudaArchitecture> cuda_architectures(GpuPlan const& plan);
 
 } // namespace espalier::codegen

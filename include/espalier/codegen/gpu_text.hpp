@@ -11,6 +11,8 @@ namespace espalier::codegen {
 [[nodiscard]] std::string gpu_kernels(GpuPlan const& plan, std::string const& name);
 /// What all preludes have in common; it comes after `real`.
 [[nodiscard]] std::string gpu_words();
+/// Of preludes in C++ for machines with tensor cores: the word MMA_TILE by a function mma_16_8_16.
+[[nodiscard]] std::string tensor_core_words();
 /// The parameters of each kernel: TENSORS, all inputs, all outputs, and the workspace.
 [[nodiscard]] std::string gpu_parameters(Plan const& plan);
 

@@ -18,10 +18,9 @@ enum class Verdict : std::uint8_t {
     crashed,          ///< while it was checked or measured
     timed_out,        ///< ... it did not end
     does_not_compile, ///< or there is no compiler
-    no_code,          ///< is generated for such a program
 };
-inline constexpr std::array<std::string_view, 8> verdict_names{
-    "faster", "within the noise", "slower", "wrong", "crashed", "timed out", "does not compile", "no code"};
+inline constexpr std::array<std::string_view, 7> verdict_names{
+    "faster", "within the noise", "slower", "wrong", "crashed", "timed out", "does not compile"};
 [[nodiscard]] constexpr std::string_view name(Verdict verdict) {
     return verdict_names[static_cast<std::size_t>(verdict)];
 }

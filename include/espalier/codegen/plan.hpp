@@ -23,13 +23,30 @@ enum class Place : std::uint8_t {
 struct Buffer {
     std::string name;
     Place place = Place::tile;
-    program::DType dtype = program::DType::f32; ///< as it is stored; tiles are in the dtype of the arithmetic
+    program::DType dtype = program::DType::f32; ///< as it is stored; what tiles compute is in that of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which
     std::int64_t panel = 0;  ///< of an input that is packed beforehand: so many columns are stored row after row
     std::int64_t offset = 0; ///< between: bytes from the start of the workspace; tile: elements from that of the tiles
     int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
     int last_step = 0;       ///< ... and the last one that needs it
+    bool is_held = false;    ///< tile: through all steps of the loop
+    std::int64_t copies = 1; ///< tile: one behind the other; 2: one is filled while the other is read
+
+    /// As it is stored: the last panel is filled up.
+    [[nodiscard]] std::int64_t elements() const {
+        auto const columns = panel > 0 ? shape.back() : 1;
+        return program::element_count(shape) / columns * (panel > 0 ? (columns + panel - 1) / panel * panel : 1);
+    }
+};
+
+/// Tiles that do not fill a dimension: the last of them has fewer elements.
+struct LastTile {
+    std::int64_t size = 0;                            ///< of the last one; 0: they fill it
+    std::array<std::int64_t, 4> part{-1, -1, -1, -1}; ///< block x, y, z and step of the loop that it is; -1: each
+
+    [[nodiscard]] bool is_there() const { return size > 0; }
+    bool operator==(LastTile const&) const = default;
 };
 
 /// A rectangle of a buffer: element [i..] is at origin . (block x, y, z, step of the loop) + strides . i.
@@ -38,6 +55,7 @@ struct View {
     program::Shape shape;
     program::Shape strides;
     std::array<std::int64_t, 4> origin{};
+    std::vector<LastTile> last = {}; ///< by dimension; empty: all tiles are whole
 };
 
 /// A scalar expression in postfix order, as in meaning.hpp, with the attributes of the ops put in.
@@ -87,14 +105,18 @@ struct Step {
     std::vector<Source> factor = {}; ///< rescale: one
     bool is_not_in_first = false;    ///< left out at the first step of the loop
     Product product = {};
-    std::vector<View> scratch = {}; ///< what product packs: left, then right
-    bool is_contraction = false;    ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+    std::vector<View> scratch = {};  ///< what product packs: left, then right
+    bool is_contraction = false;     ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]
+    bool keeps_sums = false;         ///< in registers, which every step of the loop adds to; nothing is stored yet
+    bool ends_sums = false;          ///< after the loop: stores what the step of the same target kept; reads nothing
+    std::vector<LastTile> last = {}; ///< by loop, in the last tile of how many elements; empty: all tiles are whole
 
     [[nodiscard]] std::int64_t loop_size(std::size_t loop) const {
         auto const rank = static_cast<std::size_t>(kept.rank());
         return loop < rank ? kept[static_cast<int>(loop)] : reduced[loop - rank];
     }
     [[nodiscard]] std::int64_t count() const;
+    [[nodiscard]] bool is_cut(std::size_t loop) const { return loop < last.size() && last[loop].is_there(); }
 };
 
 /// One launch: for every block of the grid, `in_loop` for every step, then `after`. A library kernel that is not made
@@ -119,6 +141,10 @@ struct Plan {
     bool keeps_integers = true; ///< small integers give integers, exactly
 
     [[nodiscard]] std::int64_t tile_elements() const;
+    /// Of a tensor as it is stored.
+    [[nodiscard]] std::int64_t bytes_of(program::Shape const& tensor) const {
+        return program::element_count(tensor) * program::info(dtype).size_bytes;
+    }
 };
 
 /// What registers hold.
