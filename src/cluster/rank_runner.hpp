@@ -14,7 +14,7 @@ namespace espalier::cluster {
 class RankRunner {
 public:
     RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-               RunJournal* journal);
+               Journal* journal);
     [[nodiscard]] Outcome run();
 
 private:
@@ -43,7 +43,7 @@ private:
     search::AnyProblem const& problem_;
     SearchOptions const& options_;
     Communicator& comm_;
-    RunJournal* journal_;
+    Journal* journal_;
     double start_cpu_s_;
     std::int64_t start_ns_;
     trace::Recorder recorder_;

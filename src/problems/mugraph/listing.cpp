@@ -23,12 +23,12 @@ std::string counted(std::size_t count, std::string_view what) {
 std::size_t at_most(std::size_t top, std::size_t count) { return top == 0 ? count : std::min(top, count); }
 
 /// Forms that are not slower than the input come first.
-struct Choice {
+struct Worth {
     std::vector<Form> forms;
     std::size_t slower = 0; ///< how many are left out
 };
-Choice worth_a_row(Records const& list, double input_us) {
-    Choice out{forms_of(list)};
+Worth worth_a_row(Records const& list, double input_us) {
+    Worth out{forms_of(list)};
     out.slower = std::erase_if(out.forms, [&](Form const& form) { return list[form.best].cost > input_us; });
     return out;
 }
@@ -142,6 +142,19 @@ Json forms_json(Records const& list) {
     for (auto const& form : forms_of(list))
         out.push_back(
             {{"form", key_text(form.key)}, {"schedules", form.schedules}, {"best", key_text(list[form.best].key)}});
+    return out;
+}
+
+Records worth_measuring(Records const& list, std::size_t top) {
+    std::vector<std::size_t> order;
+    for (auto const& form : forms_of(list)) order.push_back(form.best);
+    std::vector<bool> is_best(list.size());
+    for (auto const i : order) is_best[i] = true;
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (!is_best[i]) order.push_back(i);
+    Records out;
+    for (std::size_t i = 0; i < std::min(top, order.size()); ++i)
+        if (!times_of(list[order[i]])) out.push_back(list[order[i]]);
     return out;
 }
 

@@ -1,0 +1,147 @@
+#include "measuring.hpp"
+
+#include "espalier/base/log.hpp"
+#include "espalier/base/units.hpp"
+#include "espalier/problems/kind/measuring.hpp"
+#include "espalier/store/times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace espalier::run {
+namespace {
+
+using search::ResultRecord;
+using search::StopReason;
+
+/// What was measured becomes a part of the run, which is complete and stays so whatever happens meanwhile.
+class MeasuredJournal final : public cluster::Journal {
+public:
+    explicit MeasuredJournal(cluster::RunJournal& run) : run_(run) {
+        auto& results = run_.record().results;
+        for (std::size_t i = 0; i < results.size(); ++i) places_.emplace(results[i].key, i);
+    }
+    void save(cluster::RunState const& state) override {
+        take(state);
+        write();
+    }
+    void note(cluster::RunState const& state) override {
+        if (take(state)) write();
+    }
+    [[nodiscard]] std::vector<std::uint64_t> const& measured() const { return measured_; }
+
+private:
+    /// False if there was nothing new.
+    bool take(cluster::RunState const& state) {
+        auto const before = measured_.size();
+        for (auto i = before; i < state.results.size(); ++i) {
+            auto const& result = state.results[i];
+            run_.record().results[places_.at(result.key)].payload = result.payload;
+            measured_.push_back(result.key);
+        }
+        return measured_.size() > before;
+    }
+    void write() const { store::write_run(run_.folder().run_file(), run_.record()); }
+
+    cluster::RunJournal& run_;
+    std::unordered_map<std::uint64_t, std::size_t> places_;
+    std::vector<std::uint64_t> measured_; ///< keys, in the order of arrival
+};
+
+/// Of a rank that does not know what is measured.
+std::vector<ResultRecord> const none;
+
+} // namespace
+
+MeasuringPhase::MeasuringPhase(config::RunConfig const& config, cluster::Communicator& comm,
+                               cluster::RunJournal* journal)
+    : config_(config), comm_(comm), journal_(journal) {}
+
+bool MeasuringPhase::is_wanted(config::RunConfig const& config) {
+    return problems::kind_of(config).measured_at_end(config) > 0;
+}
+
+void MeasuringPhase::check_times(config::RunConfig const& config) {
+    if (is_wanted(config)) static_cast<void>(store::TimesFile::of(config.measure.times).read());
+}
+
+problems::StoredRun MeasuringPhase::stored_run() const {
+    auto const& record = journal_->record();
+    return {config_, record.info, record.counts, record.results, "complete"};
+}
+
+/// A result is checked as well: a third of its share is for the clock, and one that hangs costs no other its share.
+problems::MeasureOptions MeasuringPhase::options_for_each() const {
+    auto const top = problems::kind_of(config_).measured_at_end(config_);
+    auto const share = config_.measure.seconds / static_cast<double>(std::max<std::size_t>(top, 1));
+    return {.seconds = std::clamp(share / 3, 0.05, 5.0), .limit_seconds = std::max(share, 1.0)};
+}
+
+std::vector<ResultRecord> MeasuringPhase::without_known(std::vector<ResultRecord> const& chosen,
+                                                        problems::StoredResults const& results,
+                                                        MeasuringOutcome& outcome) const {
+    auto const times = store::TimesFile::of(config_.measure.times).read();
+    std::vector<ResultRecord> unknown;
+    for (auto const& record : chosen) {
+        auto const key = results.time_key(record, {});
+        auto const* time = key ? store::find_time(times, *key) : nullptr;
+        auto const known = time != nullptr ? results.remembered(record, *time) : std::nullopt;
+        if (!known || !known->payload) {
+            unknown.push_back(record);
+            continue;
+        }
+        ++outcome.known;
+        auto& list = journal_->record().results;
+        std::ranges::find(list, record.key, &ResultRecord::key)->payload = *known->payload;
+    }
+    return unknown;
+}
+
+std::vector<ResultRecord> MeasuringPhase::choose(MeasuringOutcome& outcome) const {
+    auto const results = problems::open(stored_run());
+    auto const top = problems::kind_of(config_).measured_at_end(config_);
+    auto chosen = without_known(results->worth_measuring(top), *results, outcome);
+    outcome.wanted = chosen.size();
+    return chosen;
+}
+
+void MeasuringPhase::keep_times(std::vector<std::uint64_t> const& measured) const {
+    auto const results = problems::open(stored_run());
+    std::vector<search::MeasuredTime> times;
+    for (auto const& record : journal_->record().results)
+        if (std::ranges::count(measured, record.key) > 0)
+            if (auto const time = results->time_in(record)) times.push_back(*time);
+    store::TimesFile::of(config_.measure.times).add(times);
+}
+
+MeasuringOutcome MeasuringPhase::run(cluster::SearchOptions const& search, bool is_complete) {
+    MeasuringOutcome outcome;
+    auto const results = journal_ != nullptr && is_complete ? choose(outcome) : none;
+    if (comm_.size() == 1 && results.empty()) {
+        if (outcome.known > 0) store::write_run(journal_->folder().run_file(), journal_->record());
+        return outcome;
+    }
+    if (!results.empty())
+        base::log::note("measuring {} program{} on this machine, for at most {}", results.size(),
+                        results.size() == 1 ? "" : "s", base::human_duration(config_.measure.seconds));
+    std::shared_ptr<problems::Measurer const> const measurer =
+        problems::kind_of(config_).measurer(config_, options_for_each());
+    auto const problem = search::erase(problems::Measuring(measurer, results));
+    auto options = search;
+    options.cluster.policy = base::Policy::hybrid; // others would cut the tree, which is not one
+    options.limits = {.max_time_ns = static_cast<std::int64_t>(1e9 * config_.measure.seconds)};
+    options.folder.clear();
+    std::optional<MeasuredJournal> journal;
+    if (journal_ != nullptr) journal.emplace(*journal_);
+    auto const ended = cluster::search(*problem, options, comm_, journal ? &*journal : nullptr);
+    if (!journal) return outcome;
+    outcome.reason = ended.reason;
+    outcome.error = ended.error;
+    outcome.measured = journal->measured().size();
+    keep_times(journal->measured());
+    return outcome;
+}
+
+} // namespace espalier::run
