@@ -37,6 +37,9 @@ struct StoredTimes {
     std::string verdict, machine, host;
 
     [[nodiscard]] double speedup() const { return input_ms / ms; }
+    /// Than the input, by more than the noise.
+    [[nodiscard]] bool is_faster() const { return high < input_low; }
+    [[nodiscard]] bool is_slower() const { return low > input_high; }
 };
 /// Nothing if it was not measured; all times are 0 if it is not right.
 [[nodiscard]] std::optional<StoredTimes> times_of(search::ResultRecord const& record);

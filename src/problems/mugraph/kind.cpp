@@ -44,7 +44,7 @@ public:
     [[nodiscard]] CostInfo cost() const override {
         return {.unit = "us",
                 .source = search::CostSource::estimated,
-                .about = fmt::format("Costs are estimates for {}, not measurements.", own().hardware.name),
+                .about = fmt::format("Costs are estimates for {}, not measurements.", machine_told(own())),
                 .input = input_cost(own())};
     }
     [[nodiscard]] std::vector<Column> columns() const override {
