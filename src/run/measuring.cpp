@@ -72,11 +72,11 @@ problems::StoredRun MeasuringPhase::stored_run() const {
     return {config_, record.info, record.counts, record.results, "complete"};
 }
 
-/// A result is checked as well: a third of its share is for the clock, and one that hangs costs no other its share.
+/// A result is checked as well: a third of its share is for the clock, and one that hangs ends.
 problems::MeasureOptions MeasuringPhase::options_for_each() const {
     auto const top = problems::kind_of(config_).measured_at_end(config_);
     auto const share = config_.measure.seconds / static_cast<double>(std::max<std::size_t>(top, 1));
-    return {.seconds = std::clamp(share / 3, 0.05, 5.0), .limit_seconds = std::max(share, 1.0)};
+    return {.seconds = std::clamp(share / 3, 0.05, 5.0), .limit_seconds = std::max(2 * share, 10.0)};
 }
 
 std::vector<ResultRecord> MeasuringPhase::without_known(std::vector<ResultRecord> const& chosen,

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 namespace espalier::codegen {
 namespace {
@@ -33,6 +35,17 @@ TEST(Child, that_hangs_is_killed_with_what_it_started) {
     auto const end = run_child({"sh", "-c", "sleep 60 & sleep 60"}, {.seconds = 0.2});
 
     EXPECT_EQ(end.how, How::timed_out);
+    EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
+}
+
+TEST(Child, is_killed_when_the_run_stops) {
+    std::atomic<bool> stops = false;
+    auto const start = base::steady_ns();
+    std::thread other([&] { stops = true; });
+
+    EXPECT_THROW((void)run_child({"sh", "-c", "sleep 60 & sleep 60"}, {.stop = base::StopToken(stops)}), base::Stopped);
+
+    other.join();
     EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
 }
 
