@@ -76,7 +76,8 @@ problems::StoredRun MeasuringPhase::stored_run() const {
 problems::MeasureOptions MeasuringPhase::options_for_each() const {
     auto const top = problems::kind_of(config_).measured_at_end(config_);
     auto const share = config_.measure.seconds / static_cast<double>(std::max<std::size_t>(top, 1));
-    return {.seconds = std::clamp(share / 3, 0.05, 5.0), .limit_seconds = std::max(2 * share, 10.0)};
+    return {.seconds = std::clamp(share / 3, 0.05, 5.0),
+            .limit_seconds = std::min(std::max(2 * share, 10.0), 0.75 * config_.measure.seconds)};
 }
 
 std::vector<ResultRecord> MeasuringPhase::without_known(std::vector<ResultRecord> const& chosen,

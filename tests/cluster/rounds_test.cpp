@@ -71,13 +71,13 @@ TEST(RoundsOfSearches, every_one_is_complete_although_ranks_begin_it_at_differen
     for (int r = 1; r < ranks; ++r)
         others.emplace_back([&, r] {
             Rounds rounds(*comms[static_cast<std::size_t>(r)]);
-            for (int i = 0; i < searches; ++i, rounds.next()) (void)search(*problem, options, rounds, nullptr);
+            for (int i = 0; i < searches; ++i, rounds.next()) (void)cluster::search(*problem, options, rounds, nullptr);
         });
     Rounds rounds(*comms[0]);
     for (int i = 0; i < searches; ++i, rounds.next()) {
         toys::MemoryJournal journal;
 
-        auto const outcome = search(*problem, options, rounds, &journal);
+        auto const outcome = cluster::search(*problem, options, rounds, &journal);
 
         EXPECT_EQ(outcome.reason, search::StopReason::complete) << i;
         EXPECT_EQ(outcome.counts.nodes, 63u) << i;
