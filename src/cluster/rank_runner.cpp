@@ -336,8 +336,7 @@ Outcome RankRunner::outcome() {
     return outcome;
 }
 
-Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-               Journal* journal) {
+Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, Journal* journal) {
     auto tuned = options;
     if (options.limits.max_nodes > 0 ||
         options.limits.max_results > 0) // a limit is kept as exactly as the news is fresh

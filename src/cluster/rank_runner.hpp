@@ -13,8 +13,7 @@ namespace espalier::cluster {
 /// One rank of a real run: its threads, its roles, and the loop of its communicating thread.
 class RankRunner {
 public:
-    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-               Journal* journal);
+    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, Journal* journal);
     [[nodiscard]] Outcome run();
 
 private:

@@ -138,11 +138,10 @@ Measured measure(Package const& package, MeasureOptions const& options) {
     if (auto const why = compile(package, options, bench); !why.empty())
         return {.verdict = Verdict::does_not_compile, .reason = why};
     auto const threads = options.threads > 0 ? options.threads : base::affinity_cores();
-    return verdict_on(run_child({bench.string(), "--json", "--seconds", fmt::format("{}", options.seconds), "--threads",
-                                 fmt::format("{}", threads)},
-                                {.seconds = options.limit_seconds,
-                                 .memory_bytes = base::available_memory_bytes(),
-                                 .stop = options.stop}));
+    return verdict_on(run_child(
+        {bench.string(), "--json", "--seconds", fmt::format("{}", options.seconds), "--threads",
+         fmt::format("{}", threads)},
+        {.seconds = options.limit_seconds, .memory_bytes = base::available_memory_bytes(), .stop = options.stop}));
 }
 
 } // namespace espalier::codegen

@@ -50,9 +50,6 @@ private:
     std::vector<std::uint64_t> measured_; ///< keys, in the order of arrival
 };
 
-/// Of a rank that does not know what is measured.
-std::vector<ResultRecord> const none;
-
 } // namespace
 
 MeasuringPhase::MeasuringPhase(config::RunConfig const& config, cluster::Communicator& comm,
@@ -63,8 +60,10 @@ bool MeasuringPhase::is_wanted(config::RunConfig const& config) {
     return problems::kind_of(config).measured_at_end(config) > 0;
 }
 
-void MeasuringPhase::check_times(config::RunConfig const& config) {
-    if (is_wanted(config)) static_cast<void>(store::TimesFile::of(config.measure.times).read());
+void MeasuringPhase::check(config::RunConfig const& config) {
+    if (!is_wanted(config)) return;
+    problems::kind_of(config).measurer(config, {})->check();
+    static_cast<void>(store::TimesFile::of(config.measure.times).read());
 }
 
 problems::StoredRun MeasuringPhase::stored_run() const {
@@ -100,12 +99,31 @@ std::vector<ResultRecord> MeasuringPhase::without_known(std::vector<ResultRecord
     return unknown;
 }
 
-std::vector<ResultRecord> MeasuringPhase::choose(MeasuringOutcome& outcome) const {
-    auto const results = problems::open(stored_run());
-    auto const top = problems::kind_of(config_).measured_at_end(config_);
-    auto chosen = without_known(results->worth_measuring(top), *results, outcome);
-    outcome.wanted = chosen.size();
-    return chosen;
+/// None where the first search has not come to its end. Nothing is thrown: other ranks wait for this one.
+std::vector<ResultRecord> MeasuringPhase::choose(cluster::Outcome const& found, MeasuringOutcome& outcome) const {
+    if (journal_ == nullptr || found.reason != StopReason::complete || found.lost_ranks > 0) return {};
+    try {
+        auto const results = problems::open(stored_run());
+        auto const top = problems::kind_of(config_).measured_at_end(config_);
+        auto chosen = without_known(results->worth_measuring(top), *results, outcome);
+        outcome.wanted = chosen.size();
+        return chosen;
+    } catch (std::exception const& error) {
+        outcome.error = error.what();
+        return {};
+    }
+}
+
+/// What it leaves to ranks is no run; who stops it does not stop a search.
+cluster::SearchOptions MeasuringPhase::second_search(cluster::SearchOptions options,
+                                                     cluster::Outcome const& found) const {
+    options.cluster.policy = base::Policy::hybrid; // others would cut the tree, which is not one
+    auto const left_ns = options.limits.max_time_ns - static_cast<std::int64_t>(1e9 * found.seconds);
+    auto const wanted_ns = static_cast<std::int64_t>(1e9 * config_.measure.seconds);
+    auto const is_limited = options.limits.max_time_ns > 0 && left_ns < wanted_ns;
+    options.limits = {.max_time_ns = is_limited ? std::max<std::int64_t>(left_ns, 1) : wanted_ns};
+    options.folder.clear();
+    return options;
 }
 
 void MeasuringPhase::keep_times(std::vector<std::uint64_t> const& measured) const {
@@ -117,9 +135,9 @@ void MeasuringPhase::keep_times(std::vector<std::uint64_t> const& measured) cons
     store::TimesFile::of(config_.measure.times).add(times);
 }
 
-MeasuringOutcome MeasuringPhase::run(cluster::SearchOptions const& search, bool is_complete) {
+MeasuringOutcome MeasuringPhase::run(cluster::SearchOptions const& search, cluster::Outcome const& found) {
     MeasuringOutcome outcome;
-    auto const results = journal_ != nullptr && is_complete ? choose(outcome) : none;
+    auto const results = choose(found, outcome);
     if (comm_.size() == 1 && results.empty()) {
         if (outcome.known > 0) store::write_run(journal_->folder().run_file(), journal_->record());
         return outcome;
@@ -130,16 +148,14 @@ MeasuringOutcome MeasuringPhase::run(cluster::SearchOptions const& search, bool 
     std::shared_ptr<problems::Measurer const> const measurer =
         problems::kind_of(config_).measurer(config_, options_for_each());
     auto const problem = search::erase(problems::Measuring(measurer, results));
-    auto options = search;
-    options.cluster.policy = base::Policy::hybrid; // others would cut the tree, which is not one
-    options.limits = {.max_time_ns = static_cast<std::int64_t>(1e9 * config_.measure.seconds)};
-    options.folder.clear();
     std::optional<MeasuredJournal> journal;
     if (journal_ != nullptr) journal.emplace(*journal_);
+    auto const options = second_search(search, found);
     auto const ended = cluster::search(*problem, options, comm_, journal ? &*journal : nullptr);
     if (!journal) return outcome;
     outcome.reason = ended.reason;
-    outcome.error = ended.error;
+    outcome.lost_ranks = ended.lost_ranks;
+    if (!ended.error.empty()) outcome.error = ended.error;
     outcome.measured = journal->measured().size();
     keep_times(journal->measured());
     return outcome;

@@ -17,6 +17,7 @@ struct MeasuringOutcome {
     std::size_t known = 0;    ///< times that were in the file
     search::StopReason reason = search::StopReason::complete;
     std::string error;
+    int lost_ranks = 0;
 };
 
 /// Results of a complete search that have no time yet, and how they get one. Rank 0 alone knows results, the file of
@@ -28,15 +29,19 @@ public:
 
     /// Whether this experiment measures at all: the same on all ranks, so that all come or none.
     [[nodiscard]] static bool is_wanted(config::RunConfig const& config);
-    /// On rank 0, before anything is searched: throws InputError if the file of times cannot be used.
-    static void check_times(config::RunConfig const& config);
+    /// On rank 0, before anything is searched. Throws InputError if nothing could be measured, or if the file of times
+    /// cannot be used.
+    static void check(config::RunConfig const& config);
 
-    /// A second search whose tree is the results to measure. `is_complete`: of the first, on rank 0.
-    MeasuringOutcome run(cluster::SearchOptions const& search, bool is_complete);
+    /// A second search, whose tree is the results to measure. All ranks come, whatever the first one came to.
+    MeasuringOutcome run(cluster::SearchOptions const& search, cluster::Outcome const& found);
 
 private:
     [[nodiscard]] problems::MeasureOptions options_for_each() const;
-    [[nodiscard]] std::vector<search::ResultRecord> choose(MeasuringOutcome& outcome) const;
+    [[nodiscard]] std::vector<search::ResultRecord> choose(cluster::Outcome const& found,
+                                                           MeasuringOutcome& outcome) const;
+    [[nodiscard]] cluster::SearchOptions second_search(cluster::SearchOptions options,
+                                                       cluster::Outcome const& found) const;
     [[nodiscard]] std::vector<search::ResultRecord> without_known(std::vector<search::ResultRecord> const& chosen,
                                                                   problems::StoredResults const& results,
                                                                   MeasuringOutcome& outcome) const;

@@ -113,10 +113,10 @@ void SearchRun::measure_best(cluster::Communicator& comm, cluster::SearchOptions
                              cluster::Outcome const& found) {
     auto const& folder = experiment_.config.results.path;
     auto const again = [&] { return fmt::format("`espalier measure {}` measures the rest", folder); };
-    auto const is_complete = found.reason == StopReason::complete && found.lost_ranks == 0;
     MeasuringPhase phase(experiment_.config, comm, journal_.get());
     try {
-        auto const told = phase.run(options, is_complete);
+        auto const told = phase.run(options, found);
+        lost_ranks_ += told.lost_ranks;
         if (!told.error.empty()) base::log::warn("measuring ended early: {}", told.error);
         if (told.measured < told.wanted)
             base::log::note("{} of {} programs were measured ({}): {}", told.measured, told.wanted,
@@ -171,10 +171,9 @@ std::optional<config::RunConfig> SearchRun::stored_experiment() const {
 
 void SearchRun::settle() {
     auto const& kind = problems::kind_of(experiment_.config);
-    auto settled =
-        kind.prepared(experiment_.config,
-                      {.stored = [this] { return stored_experiment(); }, .may_measure = !request_.dry_run});
-    MeasuringPhase::check_times(settled);
+    auto settled = kind.prepared(experiment_.config,
+                                 {.stored = [this] { return stored_experiment(); }, .may_measure = !request_.dry_run});
+    MeasuringPhase::check(settled);
     if (settled == experiment_.config) return;
     experiment_.problem = kind.make(settled);
     experiment_.config = std::move(settled);

@@ -35,8 +35,8 @@ public:
         using namespace std::chrono_literals;
         for (auto const end = base::steady_ns() + patience_ns; !is_locked(); std::this_thread::sleep_for(5ms))
             if (base::steady_ns() > end)
-                throw base::SystemError("{}: another process has locked it for {} s: look for one that hangs", file.string(),
-                                        patience_ns / 1'000'000'000);
+                throw base::SystemError("{}: another process has locked it for {} s: look for one that hangs",
+                                        file.string(), patience_ns / 1'000'000'000);
     }
 
 private:
@@ -77,7 +77,9 @@ std::vector<MeasuredTime> rows_in(fs::path const& file, hid_t at) {
 
 base::Bytes image_of(std::vector<MeasuredTime> const& times) {
     auto const file = h5::create_in_memory();
-    auto const of_key = [&](auto member) { return h5::project(times, [=](auto const& time) { return time.key.*member; }); };
+    auto const of_key = [&](auto member) {
+        return h5::project(times, [=](auto const& time) { return time.key.*member; });
+    };
     h5::set_schema(file, format);
     auto const data = h5::TableWriter(times.size())
                           .numbers("what", of_key(&TimeKey::what))
@@ -99,7 +101,8 @@ std::vector<MeasuredTime> read_if_whole(fs::path const& file, std::string& damag
     auto const sealed = read_sealed(file);
     damage = sealed.damage;
     if (!damage.empty()) return {};
-    return h5::reading(file, [&] { return rows_in(file, h5::open_image(sealed.image)); }, remedy);
+    return h5::reading(
+        file, [&] { return rows_in(file, h5::open_image(sealed.image)); }, remedy);
 }
 
 void set_aside(fs::path const& file, std::string const& damage) {

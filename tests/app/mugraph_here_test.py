@@ -194,7 +194,11 @@ class Kept(Here):
         self.assertIn("a new run", planned.stdout)
 
     def test_without_a_compiler_the_remedy_is_said(self):
-        self.expect_refused(self.say("search", self.yaml, CXX="/no/such/compiler"), "/no/such/compiler", "install g++")
+        for hardware in ("here", "a100"):       # nothing is searched before it is clear that it can be measured
+            yaml = self.here(hardware)
+            self.expect_refused(self.say("search", yaml, CXX="/no/such/compiler"), "/no/such/compiler", "install g++")
+        self.assertFalse((self.folder / "run").exists())
+        self.assertEqual(self.say("search", yaml, "--quiet", "--set", "measure.top=0", CXX="/no/such/compiler").code, DONE)
 
 
 class Measured(Here):

@@ -68,7 +68,8 @@ private:
     /// Adds what only this machine, or the run that is resumed, can say.
     void settle();
     [[nodiscard]] std::optional<config::RunConfig> stored_experiment() const;
-    void measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options, cluster::Outcome const& found);
+    void measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options,
+                      cluster::Outcome const& found);
     void note_start(cluster::SearchOptions const& options, int segment);
     int conclude(cluster::Outcome const& outcome);
 

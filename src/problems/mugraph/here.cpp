@@ -38,7 +38,9 @@ void set_arithmetic(HardwareConfig& out, codegen::Calibration const& found, int 
     auto const f32 = rounded(found.f32.all * 1e-3), f64 = rounded(found.f64.all * 1e-3);
     out.matmul_tflops = {.f16 = f32, .bf16 = f32, .f32 = f32, .f64 = f64}; // halves are computed in f32
     out.matmul_shape = {{1, lanes, 1}, {1, lanes, 1}, {1, lanes, 1}, {1, std::max(lanes / 2, 1), 1}};
-    out.pointwise_tflops = {.f16 = rounded(f32 / 2), .bf16 = rounded(f32 / 2), .f32 = rounded(f32 / 2),
+    out.pointwise_tflops = {.f16 = rounded(f32 / 2),
+                            .bf16 = rounded(f32 / 2),
+                            .f32 = rounded(f32 / 2),
                             .f64 = rounded(f64 / 2)}; // without the fused addition
     out.function_tops = rounded(f32 / 36); // some 9 cycles a vector, in which 18 multiply-adds of it are done
 }
@@ -171,8 +173,9 @@ MugraphConfig prepared(MugraphConfig config, Preparing const& how) {
     auto const known = known_here();
     if (auto const stored = stored_here(how)) {
         if (how.may_measure && stored != known)
-            base::log::note("the run keeps the machine that it began with ({}), whose numbers are not those of this one",
-                            told(*stored));
+            base::log::note(
+                "the run keeps the machine that it began with ({}), whose numbers are not those of this one",
+                told(*stored));
         config.hardware = *stored;
     } else if (known) {
         config.hardware = *known;

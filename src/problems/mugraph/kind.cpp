@@ -1,9 +1,9 @@
 #include "espalier/problems/mugraph/kind.hpp"
 
 #include "code.hpp"
-#include "here.hpp"
 #include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
+#include "here.hpp"
 #include "remedy.hpp"
 
 #include <fmt/core.h>
@@ -143,6 +143,7 @@ public:
     ProgramMeasurer(MugraphConfig config, MeasureOptions options)
         : config_(std::move(config)), options_(std::move(options)) {}
 
+    void check() const override { static_cast<void>(machine_json()); }
     void prepare(search::ResultRecord const& record, base::StopToken const& stop) const override {
         precompile_program(config_, record, with(stop));
     }

@@ -32,7 +32,8 @@ Section<MugraphConfig> mugraph_section() {
         .field({"prune", "what drops a prefix that cannot lead to the program: the native procedure, Z3, both "
                          "(compared) or nothing"},
                &MugraphConfig::prune, prune())
-        .field({"hardware", "the machine that costs are for: here (measured once), a name, the path of a YAML file, or a map"},
+        .field({"hardware",
+                "the machine that costs are for: here (measured once), a name, the path of a YAML file, or a map"},
                &MugraphConfig::hardware, hardware_codec());
     return section;
 }

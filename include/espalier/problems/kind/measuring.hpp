@@ -12,6 +12,8 @@ namespace espalier::problems {
 class Measurer {
 public:
     virtual ~Measurer() = default;
+    /// Throws InputError if nothing can be measured here.
+    virtual void check() const {}
     /// What may be done beside the work of others, such as compiling. Throws Stopped.
     virtual void prepare(search::ResultRecord const&, base::StopToken const&) const {}
     /// The record as it is stored from now on. Asks the token at least every 10 ms. Throws Stopped.
