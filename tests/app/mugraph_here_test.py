@@ -140,6 +140,19 @@ class Searched(Here):
                     self.assertEqual(shown["results"][-1]["executed"], "wrong", "it comes last")
 
 
+class Lost(Here):
+    def test_what_a_lost_rank_was_measuring_is_measured_by_others(self):
+        job = self.start(*launcher(2, isolated=True), ESPALIER, "search", self.yaml, "--threads", 1, *harness.SHORT_LEASE, env=self.env())
+        job.until_says("measuring 2 programs")
+        time.sleep(0.5)
+
+        harness.kill(job.until(lambda: job.ranks().get(1), "rank 1"))
+        job.wait()
+
+        self.assertEqual(self.status(), (DONE, "complete"), job.describe())
+        self.assertEqual(len(self.measured()), 2, job.describe())
+
+
 class Kept(Here):
     def test_a_resume_elsewhere_keeps_the_machine_and_says_so(self):
         stopped = self.say("search", self.yaml, "--threads", "1", "--max-nodes", "300", "--set", "cluster.budget=10ms")
