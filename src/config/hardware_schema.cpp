@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ranges>
 
 namespace espalier::config {
 namespace {
@@ -277,8 +276,10 @@ std::string hardware_file_text(HardwareConfig const& hardware, std::string_view 
     auto const section = hardware_section(Missing::is_refused);
     auto const keys = section.schema().at("properties");
     std::string out;
-    for (auto const line : std::views::split(about, '\n'))
-        out += fmt::format("# {}\n", std::string_view(line.begin(), line.end()));
+    for (std::size_t end = 0; !about.empty(); about.remove_prefix(std::min(end + 1, about.size()))) {
+        end = std::min(about.find('\n'), about.size());
+        out += fmt::format("# {}\n", about.substr(0, end));
+    }
     for (auto const& [key, place, value] : section.write(hardware).entries) {
         auto const text = fmt::format("{}: {}", key, to_flow(value));
         out += fmt::format("{:<40} # {}\n", text, keys.at(key).at("description").get<std::string>());
