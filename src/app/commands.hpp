@@ -69,6 +69,8 @@ struct MeasureArguments {
     std::int64_t top = 10;
     std::int64_t threads = 0; ///< 0: one for each core
     std::int64_t seconds = 1; ///< for each result
+    std::string times;        ///< empty: in the user's cache folder
+    bool again = false;
     bool json = false;
 };
 int measure_command(MeasureArguments const& arguments);

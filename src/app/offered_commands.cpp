@@ -3,7 +3,6 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/print.hpp"
-#include "espalier/store/run_folder.hpp"
 
 #include <fmt/ranges.h>
 
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <map>
 
 namespace espalier::app {
 namespace {
@@ -23,18 +21,6 @@ std::vector<std::string> names_of(std::vector<problems::Format> const& formats) 
     std::vector<std::string> names;
     for (auto const& format : formats) names.push_back(format.name);
     return names;
-}
-
-std::string target_of(OpenedRun const& run, std::string const& asked) {
-    auto const targets = names_of(run.kind().offers().targets);
-    if (targets.empty())
-        throw base::InputError("{}: results of kind {} have no files", run.summary().folder.string(),
-                               run.kind().name());
-    if (asked.empty()) return targets.front();
-    if (std::ranges::find(targets, asked) == targets.end())
-        throw base::InputError("--target {}: kind {} has no such target: use one of {}", asked, run.kind().name(),
-                               fmt::join(targets, ", "));
-    return asked;
 }
 
 /// Nothing of the user's is overwritten.
@@ -53,26 +39,6 @@ void write(fs::path const& file, std::string const& text) {
     if (!is_written || !is_closed)
         throw base::SystemError("{}: cannot be written: {}: name another folder with -o", file.string(),
                                 std::strerror(errno));
-}
-
-base::Json to_json(std::size_t id, std::uint64_t key, problems::Measurement const& measured) {
-    base::Json out{{"id", id},
-                   {"key", fmt::format("{:016x}", key)},
-                   {"cost", measured.cost},
-                   {"noise", measured.noise},
-                   {"executed", search::name(measured.executed)}};
-    if (!measured.reason.empty()) out["reason"] = measured.reason;
-    out.update(measured.more);
-    return out;
-}
-
-std::string to_text(base::Json const& one, std::string const& told, std::string const& unit) {
-    if (!told.empty())
-        return fmt::format("{:>6}  {}  {}\n", one["id"].get<std::size_t>(), one["key"].get<std::string>(), told);
-    auto const reason = one.contains("reason") ? ": " + one["reason"].get<std::string>() : std::string();
-    return fmt::format("{:>6}  {}  {:.6g} {} +- {:.2g} %  executed: {}{}\n", one["id"].get<std::size_t>(),
-                       one["key"].get<std::string>(), one["cost"].get<double>(), unit, 100 * one["noise"].get<double>(),
-                       one["executed"].get<std::string>(), reason);
 }
 
 template <class Has>
@@ -106,24 +72,10 @@ problems::Command measure() {
                         {"--target", "As what code (the first that there is)", "TARGET", &to->target},
                         {"--threads", "0: one for each core", "N", &to->threads, 0, 4096},
                         {"--seconds", "Of measuring, for each result (1)", "S", &to->seconds, 1, 3600},
+                        {"--times", "The file of measured times (in the user's cache folder)", "FILE", &to->times},
+                        {"--again", "Also what has a time already, in the run or in that file", "", &to->again},
                         {"--json", "As JSON", "", &to->json}},
             .run = [to](auto const&) { return measure_command(*to); }};
-}
-
-/// What was measured becomes a part of the run. That does not keep the numbers from being shown.
-void store_measured(OpenedRun const& run, std::map<std::uint64_t, base::Bytes> const& payloads) {
-    if (payloads.empty()) return;
-    try {
-        store::RunFolder const folder({.path = run.summary().folder}, run.summary().record.identity);
-        auto record = folder.previous().value();
-        for (auto& result : record.results)
-            if (auto const found = payloads.find(result.key); found != payloads.end()) result.payload = found->second;
-        store::write_run(folder.run_file(), record);
-    } catch (base::InputError const& error) {
-        base::complain(fmt::format("what was measured is not stored: {}", error.what()));
-    } catch (base::SystemError const& error) {
-        base::complain(fmt::format("what was measured is not stored: {}", error.what()));
-    }
 }
 
 } // namespace
@@ -133,6 +85,18 @@ std::vector<problems::Command> offered_commands() {
     if (is_offered([](Offers const& offers) { return !offers.targets.empty(); })) all.push_back(emit());
     if (is_offered([](Offers const& offers) { return offers.can_measure; })) all.push_back(measure());
     return all;
+}
+
+std::string target_of(OpenedRun const& run, std::string const& asked) {
+    auto const targets = names_of(run.kind().offers().targets);
+    if (targets.empty())
+        throw base::InputError("{}: results of kind {} have no files", run.summary().folder.string(),
+                               run.kind().name());
+    if (asked.empty()) return targets.front();
+    if (std::ranges::find(targets, asked) == targets.end())
+        throw base::InputError("--target {}: kind {} has no such target: use one of {}", asked, run.kind().name(),
+                               fmt::join(targets, ", "));
+    return asked;
 }
 
 int emit_command(EmitArguments const& arguments) {
@@ -150,34 +114,6 @@ int emit_command(EmitArguments const& arguments) {
     auto const& offer = *std::ranges::find(offers.targets, target, &problems::Format::name);
     if (!offer.caution.empty()) base::complain_as_is(offer.caution);
     return 0;
-}
-
-int measure_command(MeasureArguments const& arguments) {
-    OpenedRun const run(arguments.run);
-    run.check_keys();
-    if (!run.kind().offers().can_measure)
-        throw base::InputError("{}: results of kind {} cannot be measured", arguments.run, run.kind().name());
-    auto const unit = run.results().cost().unit;
-    problems::MeasureOptions const options{arguments.target.empty() ? "" : target_of(run, arguments.target),
-                                           static_cast<int>(arguments.threads), static_cast<double>(arguments.seconds)};
-    auto list = base::Json::array();
-    std::map<std::uint64_t, base::Bytes> payloads;
-    bool is_wrong = false;
-    for (auto const& record : run.results().ranked()) {
-        if (arguments.top > 0 && std::cmp_equal(list.size(), arguments.top)) break;
-        auto const measured = run.results().measure_with(list.size() + 1, options);
-        is_wrong = is_wrong || measured.executed == search::Executed::wrong;
-        if (measured.payload) payloads[record.key] = *measured.payload;
-        list.push_back(to_json(list.size() + 1, record.key, measured));
-        if (!arguments.json) base::say("{}", to_text(list.back(), measured.text, unit));
-    }
-    store_measured(run, payloads);
-    if (arguments.json) {
-        base::Json told{{"run", arguments.run}, {"unit", unit}, {"measured", list}};
-        if (auto const machine = run.results().machine(); !machine.is_null()) told["machine"] = machine;
-        base::put_json(told);
-    }
-    return static_cast<int>(is_wrong ? base::ExitCode::verification_failed : base::ExitCode::done);
 }
 
 } // namespace espalier::app

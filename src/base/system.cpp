@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <sched.h>
@@ -98,6 +99,20 @@ std::string host_name() {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
     return name;
+}
+
+std::string cpu_name() {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown";
+}
+
+std::filesystem::path cache_folder() {
+    auto const* const asked = std::getenv("XDG_CACHE_HOME");
+    if (asked != nullptr && *asked == '/') return std::filesystem::path(asked) / "espalier";
+    auto const* const home = std::getenv("HOME");
+    return std::filesystem::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "espalier";
 }
 
 } // namespace espalier::base

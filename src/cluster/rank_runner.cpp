@@ -26,7 +26,7 @@ store::ShardInfo shard_info(Communicator const& comm, SearchOptions const& optio
 } // namespace
 
 RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-                       RunJournal* journal)
+                       Journal* journal)
     : problem_(problem), options_(options), comm_(comm), journal_(journal), start_cpu_s_(base::process_cpu_seconds()),
       start_ns_(base::steady_ns()), recorder_(options.trace, options.threads), records_(options.folder),
       pool_(problem.make_pool({.threads = options.threads,
@@ -42,7 +42,7 @@ RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& o
     agent_ = std::make_unique<Agent>(
         problem.info(), *pool_, agent, [this](auto records) { return append_emits(std::move(records)); }, start_ns_);
     busy_ns_ = looked_ns_ = traced_ns_ = stepped_ns_ = heard_ns_ = shown_ns_ = start_ns_;
-    if (options.trace.is_enabled) open_shard();
+    if (options.trace.is_enabled && !options.folder.empty()) open_shard();
     if (journal == nullptr) load_measured();
     if (journal == nullptr) return;
     auto const workers = static_cast<std::size_t>(options.threads) * static_cast<std::size_t>(comm.size());
@@ -54,7 +54,7 @@ RankRunner::RankRunner(search::AnyProblem const& problem, SearchOptions const& o
 /// Rank 0 knows what is stored from its journal, others from the checkpoint that it resumes. A rank that cannot read it
 /// measures again, which costs time and changes nothing that is stored.
 void RankRunner::load_measured() {
-    if (!problem_.info().has_measure) return;
+    if (!problem_.info().has_measure || options_.folder.empty()) return;
     try {
         auto const stored = store::read_checkpoint(options_.folder);
         if (!stored) return;
@@ -336,8 +336,7 @@ Outcome RankRunner::outcome() {
     return outcome;
 }
 
-Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-               RunJournal* journal) {
+Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, Journal* journal) {
     auto tuned = options;
     if (options.limits.max_nodes > 0 ||
         options.limits.max_results > 0) // a limit is kept as exactly as the news is fresh

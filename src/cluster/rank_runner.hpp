@@ -13,8 +13,7 @@ namespace espalier::cluster {
 /// One rank of a real run: its threads, its roles, and the loop of its communicating thread.
 class RankRunner {
 public:
-    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-               RunJournal* journal);
+    RankRunner(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm, Journal* journal);
     [[nodiscard]] Outcome run();
 
 private:
@@ -43,7 +42,7 @@ private:
     search::AnyProblem const& problem_;
     SearchOptions const& options_;
     Communicator& comm_;
-    RunJournal* journal_;
+    Journal* journal_;
     double start_cpu_s_;
     std::int64_t start_ns_;
     trace::Recorder recorder_;

@@ -13,6 +13,7 @@ namespace {
 std::atomic<bool> stop_requested{false};
 std::atomic<bool> checkpoint_requested{false};
 std::atomic<std::int64_t> first_stop_ns{0}; ///< 0: none yet
+std::atomic<int> watches{0};                ///< alive, one inside the other
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
 /// Launchers forward a signal that the terminal has sent already, so that two close together are one.
@@ -37,6 +38,7 @@ void install(int signal, void (*handler)(int)) {
 } // namespace
 
 SignalWatch::SignalWatch() {
+    if (watches++ > 0) return;
     stop_requested = false;
     first_stop_ns = 0;
     checkpoint_requested = false;
@@ -46,6 +48,7 @@ SignalWatch::SignalWatch() {
 }
 
 SignalWatch::~SignalWatch() {
+    if (--watches > 0) return;
     install(SIGTERM, SIG_DFL);
     install(SIGINT, SIG_DFL);
     install(SIGUSR1, SIG_IGN); // a launcher may still send one; it must not end the process now

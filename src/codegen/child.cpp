@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ void limit(__rlimit_resource what, std::uint64_t most) {
 /// In the new process: nothing here may allocate.
 [[noreturn]] void become(char* const* arguments, ChildLimits const& limits, int out, int errors) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // it disturbs who measures next, if this process is killed
     if (limits.memory_bytes > 0) limit(RLIMIT_AS, limits.memory_bytes);
     limit(RLIMIT_CORE, 0);
     dup2(out, STDOUT_FILENO);
@@ -66,15 +68,18 @@ bool read_some(int from, std::string& into, std::uint64_t most) {
     return true;
 }
 
-/// Until both are at their end, or the time is over: then false.
+/// How long to wait for what a process says before looking whether it should be stopped.
+constexpr std::int64_t look_ms = 5;
+
+/// Until both are at their end, or the time is over or the run stops: then false.
 bool read_all(Pipe const& out, Pipe const& errors, ChildLimits const& limits, ChildEnd& end) {
     auto const deadline = base::steady_ns() + static_cast<std::int64_t>(limits.seconds * 1e9);
     std::array<pollfd, 2> open{{{out.reading(), POLLIN, 0}, {errors.reading(), POLLIN, 0}}};
     std::array<std::string*, 2> const into{&end.out, &end.errors};
     while (open[0].fd >= 0 || open[1].fd >= 0) {
         auto const left_ms = (deadline - base::steady_ns()) / 1'000'000;
-        if (left_ms <= 0) return false;
-        if (poll(open.data(), open.size(), static_cast<int>(std::min<std::int64_t>(left_ms, 1000))) <= 0) continue;
+        if (left_ms <= 0 || limits.stop.is_raised()) return false;
+        if (poll(open.data(), open.size(), static_cast<int>(std::min(left_ms, look_ms))) <= 0) continue;
         for (std::size_t i = 0; i < open.size(); ++i)
             if (open[i].fd >= 0 && open[i].revents != 0 && !read_some(open[i].fd, *into[i], limits.output_bytes))
                 open[i].fd = -1;
@@ -83,10 +88,10 @@ bool read_all(Pipe const& out, Pipe const& errors, ChildLimits const& limits, Ch
 }
 
 /// The process closes its output when it ends, or some time before that.
-bool has_ended(pid_t child, int& status, std::int64_t deadline) {
+bool has_ended(pid_t child, int& status, std::int64_t deadline, base::StopToken const& stop) {
     for (;;) {
         if (waitpid(child, &status, WNOHANG) == child) return true;
-        if (base::steady_ns() > deadline) return false;
+        if (base::steady_ns() > deadline || stop.is_raised()) return false;
         usleep(500);
     }
 }
@@ -107,11 +112,12 @@ ChildEnd run_child(std::vector<std::string> const& command, ChildLimits const& l
     errors.close_writing();
     ChildEnd end;
     int status = 0;
-    auto const is_in_time = read_all(out, errors, limits, end) && has_ended(child, status, deadline);
+    auto const is_in_time = read_all(out, errors, limits, end) && has_ended(child, status, deadline, limits.stop);
     kill(-child, SIGKILL); // and what it started
     if (!is_in_time) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
+        limits.stop.check();
         end.how = ChildEnd::How::timed_out;
         return end;
     }

@@ -1,8 +1,7 @@
 #include "espalier/codegen/package.hpp"
 
 #include "bench_text.hpp"
-#include "espalier/base/system.hpp"
-#include "espalier/codegen/cpu_numbers.hpp"
+#include "espalier/codegen/calibrate.hpp"
 #include "espalier/codegen/program_text.hpp"
 #include "step_text.hpp"
 #include "texts.hpp"
@@ -89,7 +88,7 @@ std::string identifier(std::string_view text) {
 }
 
 std::vector<TextFile> cpu_package(Package const& package) {
-    CpuNumbers const numbers{.shape = this_cpu(), .threads = base::affinity_cores()};
+    auto const numbers = this_machines_numbers();
     auto const plan = plan_for_cpu(package.program, package.weights, numbers);
     auto const input = plan_for_cpu(package.input, package.weights, numbers);
     auto const& name = package.name;

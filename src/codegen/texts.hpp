@@ -34,6 +34,8 @@ namespace espalier::codegen {
 /// Of bench: memory and threads; checks and measurements.
 [[nodiscard]] std::string_view memory_text();
 [[nodiscard]] std::string_view harness_text();
+/// A program that measures the machine.
+[[nodiscard]] std::string_view calibration_text();
 /// Of the Python module, below what differs from program to program.
 [[nodiscard]] std::string_view wrapper_text();
 

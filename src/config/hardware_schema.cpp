@@ -153,6 +153,7 @@ Section<HardwareConfig> hardware_section(Missing missing) {
 std::vector<std::string> hardware_names() {
     std::vector<std::string> out;
     for (auto const& file : hardware_files()) out.emplace_back(file.name);
+    out.emplace_back(here_name);
     return out;
 }
 
@@ -195,6 +196,7 @@ std::optional<HardwareConfig> read_file(Value const& value, Context const& at) {
 std::optional<HardwareConfig> read_word(Value const& value, Context const& at) {
     if (!expect_scalar(value, expected_text(), at)) return std::nullopt;
     if (auto const* known = find_hardware(value.text)) return *known;
+    if (value.text == here_name) return unmeasured_here();
     if (is_path(value.text)) return read_file(value, at);
     at.error(value.place,
              refusal_text(value, {.hint = did_you_mean(value.text, hardware_names())}, expected_text(), at));
@@ -203,10 +205,21 @@ std::optional<HardwareConfig> read_word(Value const& value, Context const& at) {
 
 constexpr auto base_key = "from";
 
+/// What a map differs from must have numbers already.
+std::optional<HardwareConfig> read_base_word(Value const& value, Context const& at) {
+    auto const base = read_word(value, at);
+    if (!base || !base->is_to_be_measured) return base;
+    at.error(value.place, fmt::format("{}: the numbers of `here` are measured when a search starts, so that no key can "
+                                      "differ from them: write them into a file with `espalier hardware --calibrate -o "
+                                      "here.yaml` and name that",
+                                      at.name()));
+    return std::nullopt;
+}
+
 /// The machine that gives the keys a map leaves out: its `from`, or what an override went into, or the default.
 std::optional<HardwareConfig> read_base(Value const& map, Context const& at) {
-    if (auto const* from = map.find(base_key)) return read_word(from->value, at.in(base_key));
-    return map.shorthand.empty() ? default_hardware() : read_word(map.shorthand.front(), at);
+    if (auto const* from = map.find(base_key)) return read_base_word(from->value, at.in(base_key));
+    return map.shorthand.empty() ? default_hardware() : read_base_word(map.shorthand.front(), at);
 }
 
 std::optional<HardwareConfig> read_map(Value map, Context const& at) {
@@ -219,6 +232,7 @@ std::optional<HardwareConfig> read_map(Value map, Context const& at) {
 }
 
 Value write_hardware(HardwareConfig const& hardware) {
+    if (hardware.is_to_be_measured) return make_plain(std::string(here_name));
     auto const* known = find_hardware(hardware.name);
     if (known && *known == hardware) return make_plain(hardware.name);
     return hardware_section(Missing::is_refused).write(hardware);
@@ -250,6 +264,28 @@ HardwareConfig const* find_hardware(std::string_view name) {
 }
 
 HardwareConfig const& default_hardware() { return known_hardware().front(); }
+
+HardwareConfig unmeasured_here() {
+    auto here = *find_hardware("cpu");
+    here.name = here_name;
+    here.is_to_be_measured = true;
+    return here;
+}
+
+std::string hardware_file_text(HardwareConfig const& hardware, std::string_view about) {
+    auto const section = hardware_section(Missing::is_refused);
+    auto const keys = section.schema().at("properties");
+    std::string out;
+    for (std::size_t end = 0; !about.empty(); about.remove_prefix(std::min(end + 1, about.size()))) {
+        end = std::min(about.find('\n'), about.size());
+        out += fmt::format("# {}\n", about.substr(0, end));
+    }
+    for (auto const& [key, place, value] : section.write(hardware).entries) {
+        auto const text = fmt::format("{}: {}", key, to_flow(value));
+        out += fmt::format("{:<40} # {}\n", text, keys.at(key).at("description").get<std::string>());
+    }
+    return out;
+}
 
 Codec<HardwareConfig> hardware_codec() {
     auto const read = [](Value const& value, Context const& at) {

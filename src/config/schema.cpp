@@ -51,6 +51,18 @@ Section<VerifyConfig> verify_section() {
     return section;
 }
 
+Section<MeasureConfig> measure_section() {
+    Section<MeasureConfig> section;
+    section
+        .field({"top", "how many of the best results are measured at the end; auto: 5 if the hardware is `here`, else "
+                       "none"},
+               &MeasureConfig::top, or_word("auto", MeasureConfig::automatic, integer<std::int32_t>({0, 1'000'000})))
+        .field({"seconds", "all of that takes no longer than this"}, &MeasureConfig::seconds, real({0.1, 1e6}))
+        .field({"times", "the file of measured times, which runs share; auto: in the user's cache folder"},
+               &MeasureConfig::times, or_word("auto", std::string(), text()));
+    return section;
+}
+
 Scalar<Policy> policy() {
     auto const row = [](Policy policy) { return std::pair{std::string(base::name(policy)), policy}; };
     return choice<Policy>({row(Policy::hybrid), row(Policy::fixed), row(Policy::omp_dynamic)});
@@ -107,6 +119,8 @@ Section<RunConfig> experiment_section(ProblemSections const& kinds) {
                &RunConfig::problem, kind_codec(kinds))
         .field({"search", "limits and resources of a rank"}, &RunConfig::search, search_section().codec())
         .field({"verify", "how candidates are verified"}, &RunConfig::verify, verify_section().codec())
+        .field({"measure", "what is measured when the search is complete"}, &RunConfig::measure,
+               measure_section().codec())
         .field({"cluster", "how ranks share the work"}, &RunConfig::cluster, cluster_section().codec())
         .field({"trace", "what is recorded for analysis"}, &RunConfig::trace, trace_section().codec())
         .field({"results", "where the run is kept", "{path: runs/my-run}"}, &RunConfig::results,

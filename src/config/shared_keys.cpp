@@ -34,6 +34,9 @@ constexpr std::array rows{
     Row{SharedKey::verify_device, "verify", "device"},
     Row{SharedKey::best_only, "search", "best_only",
         [](RunConfig const& config) { return std::string(config.search.best_only ? "best only" : ""); }},
+    Row{SharedKey::measure_top, "measure", "top"},
+    Row{SharedKey::measure_seconds, "measure", "seconds"},
+    Row{SharedKey::measure_times, "measure", "times"},
 };
 
 bool is_read(Row const& row, ProblemSection const& kind) { return std::ranges::count(kind.texts().reads, row.key) > 0; }

@@ -1,5 +1,6 @@
 #include "espalier/run/search_run.hpp"
 
+#include "measuring.hpp"
 #include "options.hpp"
 
 #include "espalier/base/build_info.hpp"
@@ -8,6 +9,7 @@
 #include "espalier/base/print.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/base/units.hpp"
+#include "espalier/cluster/signals.hpp"
 #include "espalier/run/identity.hpp"
 
 #include <fmt/core.h>
@@ -94,9 +96,37 @@ int SearchRun::run() {
     options.segment = start.segment;
     options.shows_progress = request_.shows_progress;
     if (journal_) note_start(options, start.segment);
-    auto const outcome = cluster::search(*experiment_.problem, options, comm_, journal_.get());
+    cluster::SignalWatch const signals; // from one search to the next
+    cluster::Rounds rounds(comm_);
+    auto const outcome = cluster::search(*experiment_.problem, options, rounds, journal_.get());
     lost_ranks_ = outcome.lost_ranks;
+    if (journal_) finish(*journal_, outcome, experiment_.problem->info());
+    if (MeasuringPhase::is_wanted(experiment_.config)) {
+        rounds.next();
+        measure_best(rounds, options, outcome);
+    }
     return journal_ ? conclude(outcome) : 0;
+}
+
+/// The run is complete and stays so: what fails here is said, and can be done again.
+void SearchRun::measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options,
+                             cluster::Outcome const& found) {
+    auto const& folder = experiment_.config.results.path;
+    auto const again = [&] { return fmt::format("`espalier measure {}` measures the rest", folder); };
+    MeasuringPhase phase(experiment_.config, comm, journal_.get());
+    try {
+        auto const told = phase.run(options, found);
+        lost_ranks_ += told.lost_ranks;
+        if (!told.error.empty()) base::log::warn("measuring ended early: {}", told.error);
+        if (told.measured < told.wanted)
+            base::log::note("{} of {} programs were measured ({}): {}", told.measured, told.wanted,
+                            told.reason == StopReason::time_limit ? "measure.seconds" : search::name(told.reason),
+                            again());
+    } catch (base::InputError const& error) {
+        base::log::warn("what was measured is not kept for other runs: {}", error.what());
+    } catch (base::SystemError const& error) {
+        base::log::warn("what was measured is not kept for other runs: {}", error.what());
+    }
 }
 
 /// So that the trace is found from its first flush on, also after a kill.
@@ -124,9 +154,29 @@ StartUp SearchRun::prepare() {
 
 StartUp SearchRun::try_to_prepare() {
     experiment_ = problems::load(request_.experiment, request_.overrides());
+    if (!request_.print_config) settle();
     if (!request_.print_config && !request_.dry_run) return open_folder();
     voice_.print(request_.print_config ? config::to_yaml(experiment_.config) : plan());
     return {.exit_code = static_cast<int>(ExitCode::done)};
+}
+
+std::optional<config::RunConfig> SearchRun::stored_experiment() const {
+    auto const stored = request_.force ? std::nullopt : store::stored_config(experiment_.config.results.path);
+    try {
+        return stored ? std::optional(problems::experiments().parse_stored(*stored)) : std::nullopt;
+    } catch (base::InputError const&) { // of another version: what there is to say, the folder says
+        return std::nullopt;
+    }
+}
+
+void SearchRun::settle() {
+    auto const& kind = problems::kind_of(experiment_.config);
+    auto settled = kind.prepared(experiment_.config,
+                                 {.stored = [this] { return stored_experiment(); }, .may_measure = !request_.dry_run});
+    MeasuringPhase::check(settled);
+    if (settled == experiment_.config) return;
+    experiment_.problem = kind.make(settled);
+    experiment_.config = std::move(settled);
 }
 
 StartUp SearchRun::open_folder() {
@@ -173,7 +223,6 @@ StartUp SearchRun::tell_finished(store::RunFolder const& folder) const {
 }
 
 int SearchRun::conclude(cluster::Outcome const& outcome) {
-    finish(*journal_, outcome, experiment_.problem->info());
     if (!outcome.error.empty()) base::log::error(outcome.error);
     voice_.summary(journal_->folder().path(), journal_->record());
     if (outcome.lost_ranks > 0)

@@ -208,4 +208,16 @@ bool has_only_begun(fs::path const& folder) {
 }
 bool is_being_written(fs::path const& folder) { return is_locked(folder); }
 
+std::optional<std::string> stored_config(fs::path const& folder) {
+    try {
+        if (fs::exists(folder / "run.h5")) return read_run(folder / "run.h5").config;
+    } catch (base::InputError const&) {} // perhaps the checkpoint is better
+    try {
+        auto const checkpoint = read_checkpoint(folder);
+        return checkpoint ? std::optional(checkpoint->record.config) : std::nullopt;
+    } catch (base::InputError const&) {
+        return std::nullopt;
+    }
+}
+
 } // namespace espalier::store

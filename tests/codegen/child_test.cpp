@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace espalier::codegen {
 namespace {
@@ -34,6 +39,39 @@ TEST(Child, that_hangs_is_killed_with_what_it_started) {
 
     EXPECT_EQ(end.how, How::timed_out);
     EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
+}
+
+TEST(Child, is_killed_when_the_run_stops) {
+    std::atomic<bool> stops = false;
+    auto const start = base::steady_ns();
+    std::thread other([&] { stops = true; });
+
+    EXPECT_THROW((void)run_child({"sh", "-c", "sleep 60 & sleep 60"}, {.stop = base::StopToken(stops)}), base::Stopped);
+
+    other.join();
+    EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
+}
+
+TEST(Child, ends_when_who_started_it_is_killed) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0); // at its end when nobody holds the other one any more
+    auto const starter = fork();
+    if (starter == 0) {
+        fcntl(pipe_ends[1], F_SETFD, 0);
+        static_cast<void>(run_child({"sleep", "60"}, {}));
+        _exit(0);
+    }
+    close(pipe_ends[1]);
+    usleep(300'000);
+
+    kill(starter, SIGKILL);
+
+    auto const start = base::steady_ns();
+    char byte = 0;
+    EXPECT_EQ(read(pipe_ends[0], &byte, 1), 0);
+    EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
+    waitpid(starter, nullptr, 0);
+    close(pipe_ends[0]);
 }
 
 TEST(Child, that_hangs_with_closed_output_is_killed_too) {

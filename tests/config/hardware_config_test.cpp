@@ -77,8 +77,8 @@ TEST(HardwareConfig, the_known_machines_have_their_published_numbers) {
 TEST(HardwareConfig, a_known_machine_has_a_name) {
     EXPECT_EQ(hardware("h100"), *find_hardware("h100"));
     EXPECT_THAT(errors_of(with_hardware("a10")),
-                HasSubstr("'problem.hardware' must be one of a100, h100, v100, cpu, the path of a YAML file or a map "
-                          "of keys, not 'a10'; did you mean 'a100'?"));
+                HasSubstr("'problem.hardware' must be one of a100, h100, v100, cpu, here, the path of a YAML file or a "
+                          "map of keys, not 'a10'; did you mean 'a100'?"));
 }
 
 TEST(HardwareConfig, a_map_says_how_it_differs) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace espalier::base {
@@ -27,5 +28,10 @@ namespace espalier::base {
 /// The mask as a list such as `0-3,8`.
 [[nodiscard]] std::string affinity_text();
 [[nodiscard]] std::string host_name();
+/// `model name` of /proc/cpuinfo; `unknown` if there is none.
+[[nodiscard]] std::string cpu_name();
+
+/// The user's folder for what can be made again: `espalier` in XDG_CACHE_HOME, or in ~/.cache. It may not exist.
+[[nodiscard]] std::filesystem::path cache_folder();
 
 } // namespace espalier::base

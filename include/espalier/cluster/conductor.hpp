@@ -1,10 +1,12 @@
 #pragma once
 
+#include "espalier/base/progress.hpp"
 #include "espalier/cluster/agent.hpp"
 #include "espalier/search/any_problem.hpp"
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <unordered_set>
 
 namespace espalier::cluster {
@@ -48,6 +50,15 @@ public:
     [[nodiscard]] virtual search::RecordSource const& records() const { return memory_; }
     /// What is known to be measured here: what is stored, and what this process has measured since.
     [[nodiscard]] search::MeasuredRecords& measured() { return measured_; }
+
+    /// What an earlier execution left to do, once: millions of open subtrees are moved, not copied.
+    [[nodiscard]] virtual std::optional<RunState> take_resumed() { return std::nullopt; }
+    virtual void add_progress(base::ProgressRecord) {}
+    /// CPU seconds spent in writing.
+    [[nodiscard]] virtual double store_cpu_seconds() const { return 0; }
+    /// Seconds and CPU seconds of earlier executions; of killed ones up to the checkpoint they left.
+    [[nodiscard]] virtual double earlier_seconds() const { return 0; }
+    [[nodiscard]] virtual double earlier_cpu_seconds() const { return 0; }
 
 private:
     search::MemoryRecords memory_;

@@ -20,8 +20,7 @@ public:
 
     /// What an earlier execution left to do; null in a new run, or when it was taken.
     [[nodiscard]] RunState const* resumed() const { return resumed_ ? &*resumed_ : nullptr; }
-    /// The same, once: millions of open subtrees are moved, not copied.
-    [[nodiscard]] std::optional<RunState> take_resumed() { return std::exchange(resumed_, std::nullopt); }
+    [[nodiscard]] std::optional<RunState> take_resumed() override { return std::exchange(resumed_, std::nullopt); }
 
     void save(RunState const& state) override;
     void note(RunState const& state) override;
@@ -31,16 +30,14 @@ public:
 
     /// The last record is always the newest, for whoever looks at a live run; those before it are a tenth of the time
     /// apart, so that a long run keeps few.
-    void add_progress(base::ProgressRecord record);
+    void add_progress(base::ProgressRecord record) override;
     /// This execution, to be filled in while it runs.
     [[nodiscard]] store::Execution& execution() { return record_.executions.back(); }
     [[nodiscard]] store::RunRecord& record() { return record_; }
     [[nodiscard]] store::RunFolder const& folder() const { return folder_; }
-    /// Seconds and CPU seconds of earlier executions; of killed ones up to the checkpoint they left.
-    [[nodiscard]] double earlier_seconds() const { return earlier_seconds_; }
-    [[nodiscard]] double earlier_cpu_seconds() const { return earlier_cpu_seconds_; }
-    /// CPU seconds spent in writing.
-    [[nodiscard]] double store_cpu_seconds() const { return 1e-9 * static_cast<double>(store_cpu_ns_); }
+    [[nodiscard]] double earlier_seconds() const override { return earlier_seconds_; }
+    [[nodiscard]] double earlier_cpu_seconds() const override { return earlier_cpu_seconds_; }
+    [[nodiscard]] double store_cpu_seconds() const override { return 1e-9 * static_cast<double>(store_cpu_ns_); }
     void write_record();
 
 private:

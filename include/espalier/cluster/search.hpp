@@ -16,7 +16,7 @@ struct SearchOptions {
     std::uint64_t memory_bytes = 0; ///< limit of this rank; 0 = none
     std::size_t verify_batch = base::defaults::verify_batch;
     trace::Recorder::Options trace;
-    std::filesystem::path folder;
+    std::filesystem::path folder; ///< of the run; empty: nothing of this search is kept by ranks
     int segment = 1;
     bool shows_progress = true;
     bool is_terminal = false; ///< stderr is one
@@ -41,8 +41,9 @@ struct Outcome {
 };
 
 /// Searches with all ranks until it is complete or stopped. All ranks call it; only rank 0 has a journal. Not
-/// collective in the sense of MPI: it keeps working when a rank dies.
+/// collective in the sense of MPI: it keeps working when a rank dies. A second search needs a communicator that keeps
+/// their messages apart: see rounds.hpp.
 [[nodiscard]] Outcome search(search::AnyProblem const& problem, SearchOptions const& options, Communicator& comm,
-                             RunJournal* journal);
+                             Journal* journal);
 
 } // namespace espalier::cluster

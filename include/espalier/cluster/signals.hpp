@@ -4,7 +4,7 @@ namespace espalier::cluster {
 
 /// Watches SIGTERM and SIGINT (checkpoint and stop) and SIGUSR1 (checkpoint) while it lives. Handlers only set flags,
 /// but a second SIGTERM or SIGINT at least 2 s after the first ends the process at once, whatever it does (exit code
-/// 128 + signal). One at a time.
+/// 128 + signal). One inside another adds nothing: what the outer one has heard, both have.
 class SignalWatch {
 public:
     SignalWatch();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "espalier/base/stop.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@ struct ChildLimits {
     double seconds = 60;                  ///< of the clock
     std::uint64_t memory_bytes = 0;       ///< of addresses; 0: no limit
     std::uint64_t output_bytes = 1 << 20; ///< what it says beyond that is thrown away
+    base::StopToken stop = {};            ///< then it is killed
 };
 
 /// How a process ended.
@@ -23,8 +26,8 @@ struct ChildEnd {
 
     [[nodiscard]] bool is_good() const { return how == How::exited && code == 0; }
 };
-/// Runs a command, without a shell, and waits for it; when its time is over, it and its children are killed. Throws
-/// SystemError if no process can be made.
+/// Runs a command, without a shell, and waits for it; when its time is over, it and its children are killed.
+/// Throws SystemError if no process can be made, and Stopped.
 [[nodiscard]] ChildEnd run_child(std::vector<std::string> const& command, ChildLimits const& limits);
 
 } // namespace espalier::codegen

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "espalier/base/stop.hpp"
 #include "espalier/codegen/package.hpp"
 
 #include <array>
@@ -59,9 +60,12 @@ struct MeasureOptions {
     int threads = 0;               ///< 0: one for each core
     double limit_seconds = 120;    ///< then it has timed out
     std::filesystem::path cache{}; ///< of what was compiled; empty: in the user's cache folder
+    base::StopToken stop{};
 };
+/// So that nothing but running it is left for `measure`, which compiles nothing twice. Throws Stopped.
+void precompile(Package const& package, MeasureOptions const& options);
 /// Compiles the program and the input program, checks both against float64 and measures them in turns, all in other
-/// processes. Whatever happens there is a verdict.
+/// processes. Whatever happens there is a verdict. Throws Stopped.
 [[nodiscard]] Measured measure(Package const& package, MeasureOptions const& options);
 
 } // namespace espalier::codegen

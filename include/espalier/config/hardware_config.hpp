@@ -43,6 +43,7 @@ struct MatmulShapes {
 /// are the files of config/hardware, which are compiled in; the defaults here describe nothing.
 struct HardwareConfig {
     std::string name = "custom";           ///< for people
+    bool is_to_be_measured = false;        ///< `here`: its numbers are those of `cpu` until it was calibrated
     base::Nanoseconds launch{0};           ///< of a kernel
     base::Nanoseconds step{0};             ///< synchronisation of one step of a block's for-loop
     std::uint64_t memory_bandwidth = 0;    ///< device memory, bytes per second
@@ -75,5 +76,11 @@ struct HardwareConfig {
 [[nodiscard]] HardwareConfig const* find_hardware(std::string_view name);
 /// a100.
 [[nodiscard]] HardwareConfig const& default_hardware();
+
+/// The machine that searches: as a word to be measured, in a stored experiment a map with the numbers it had.
+inline constexpr std::string_view here_name = "here";
+[[nodiscard]] HardwareConfig unmeasured_here();
+/// A machine as a file that `hardware` reads: every key, with what it is for. `about`: lines above it.
+[[nodiscard]] std::string hardware_file_text(HardwareConfig const& hardware, std::string_view about);
 
 } // namespace espalier::config

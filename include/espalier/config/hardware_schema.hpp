@@ -6,7 +6,8 @@
 
 namespace espalier::config {
 
-/// A built-in machine by name, a complete YAML file by its path, or a map of keys that differ from one of these.
+/// `here`, a built-in machine by name, a complete YAML file by its path, or a map of keys that differ from one of
+/// these.
 [[nodiscard]] Codec<HardwareConfig> hardware_codec();
 /// Without the name, which its numbers do not need.
 [[nodiscard]] HardwareConfig canonical_hardware(HardwareConfig hardware);

@@ -38,6 +38,17 @@ struct VerifyConfig {
     bool operator==(VerifyConfig const&) const = default;
 };
 
+/// What a search measures when it is complete.
+struct MeasureConfig {
+    static constexpr std::int32_t automatic = -1;
+
+    std::int32_t top = automatic; ///< how many of the best results; `auto` is the kind's to decide
+    double seconds = 30;          ///< all of it takes no longer
+    std::string times;            ///< the file of measured times; empty: in the user's cache folder
+
+    bool operator==(MeasureConfig const&) const = default;
+};
+
 using base::Policy;
 
 using ClusterConfig = base::ClusterOptions;
@@ -59,6 +70,7 @@ struct RunConfig {
     ProblemConfig problem;
     SearchConfig search;
     VerifyConfig verify;
+    MeasureConfig measure;
     ClusterConfig cluster;
     TraceConfig trace;
     ResultsConfig results;

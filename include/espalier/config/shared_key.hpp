@@ -14,6 +14,9 @@ enum class SharedKey : std::uint8_t {
     verify_elements,
     verify_device,
     best_only,
+    measure_top,
+    measure_seconds,
+    measure_times,
 };
 
 } // namespace espalier::config

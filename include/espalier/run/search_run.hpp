@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,11 @@ private:
     [[nodiscard]] StartUp tell_finished(store::RunFolder const& folder) const;
     void tell_resumed() const;
     [[nodiscard]] std::string plan() const;
+    /// Adds what only this machine, or the run that is resumed, can say.
+    void settle();
+    [[nodiscard]] std::optional<config::RunConfig> stored_experiment() const;
+    void measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options,
+                      cluster::Outcome const& found);
     void note_start(cluster::SearchOptions const& options, int segment);
     int conclude(cluster::Outcome const& outcome);
 

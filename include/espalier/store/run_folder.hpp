@@ -52,6 +52,10 @@ private:
 /// What RunFolder would find, without making, locking or removing anything. Throws as it would.
 [[nodiscard]] FolderState inspect_folder(RunFolder::Options const& options, Identity const& identity);
 
+/// The experiment of the run there, from its checkpoint if run.h5 cannot be read; nothing if there is none. Takes as
+/// long as reading the run.
+[[nodiscard]] std::optional<std::string> stored_config(std::filesystem::path const& folder);
+
 /// `trace/segment-001/rank-000123.h5`, relative to the run folder.
 [[nodiscard]] std::filesystem::path trace_shard_name(int segment, int rank);
 /// `emit/segment-001/rank-000123.h5`, relative to the run folder.

@@ -2,10 +2,13 @@
 
 #include "stored_record.hpp"
 
+#include "espalier/base/build_info.hpp"
 #include "espalier/base/contract.hpp"
+#include "espalier/base/hash.hpp"
 #include "espalier/codegen/measure.hpp"
 #include "espalier/codegen/target.hpp"
 #include "espalier/program/source.hpp"
+#include "espalier/program/text.hpp"
 
 #include <fmt/format.h>
 
@@ -34,15 +37,13 @@ codegen::Package package_of(MugraphConfig const& config, search::ResultRecord co
 
 using base::Json;
 
-search::Executed executed_as(codegen::Verdict verdict) {
-    if (verdict == codegen::Verdict::wrong) return search::Executed::wrong;
-    return codegen::is_right(verdict) ? search::Executed::within_tolerance : search::Executed::no;
-}
-
-/// Keys of `measure --json`, and of what is stored.
-Json times_json(codegen::Measured const& measured) {
-    Json out{{"checked", codegen::is_right(measured.verdict)}, {"verdict", codegen::name(measured.verdict)}};
-    if (!codegen::is_right(measured.verdict)) return out;
+/// Keys of `measure --json`, and of what is stored. What is not right has no times.
+Json times_json(codegen::Measured const& measured, std::string const& target) {
+    auto const is_right = codegen::is_right(measured.verdict);
+    Json out{{"checked", is_right}, {"verdict", codegen::name(measured.verdict)}, {"machine", machine_json()}};
+    if (!target.empty()) out["target"] = target;
+    if (!measured.reason.empty()) out["reason"] = measured.reason;
+    if (!is_right) return out;
     auto const& [ms, low, high] = measured.program;
     auto const& input = measured.input;
     out.update({{"ms", ms},
@@ -56,21 +57,73 @@ Json times_json(codegen::Measured const& measured) {
     return out;
 }
 
-base::Bytes payload_with(search::ResultRecord const& record, Json times) {
+base::Bytes payload_with(search::ResultRecord const& record, Json const& times) {
     auto details = details_of(record);
-    times["machine"] = machine_json();
-    details["measured"] = std::move(times);
+    details["measured"] = times;
     auto const text = details.dump();
     auto const* const bytes = reinterpret_cast<std::byte const*>(text.data());
     return {bytes, bytes + text.size()};
 }
 
-std::string told(codegen::Measured const& measured) {
-    if (!codegen::is_right(measured.verdict))
-        return fmt::format("{}: {}", codegen::name(measured.verdict), measured.reason);
-    auto const& [ms, low, high] = measured.program;
-    return fmt::format("{:>9.4g} ms ({:.4g} to {:.4g}), the input {:.4g} ms: {:.2f}x, {}", ms, low, high,
-                       measured.input.ms, measured.speedup(), codegen::name(measured.verdict));
+/// Throws Json::exception if it is not what times_json() makes.
+StoredTimes times_in(Json const& json) {
+    StoredTimes out{.verdict = json.at("verdict"),
+                    .machine = json.at("machine").value("cpu", ""),
+                    .host = json.at("machine").value("host", "")};
+    if (out.verdict == codegen::name(codegen::Verdict::wrong)) out.executed = search::Executed::wrong;
+    if (!json.value("checked", false)) return out;
+    out.executed = search::Executed::within_tolerance;
+    out.ms = json.at("ms");
+    out.low = json.at("ci_ms").at(0);
+    out.high = json.at("ci_ms").at(1);
+    out.input_ms = json.at("input_ms");
+    out.input_low = json.at("input_ci_ms").at(0);
+    out.input_high = json.at("input_ci_ms").at(1);
+    out.threads = json.at("threads");
+    return out;
+}
+
+std::string told(StoredTimes const& times, std::string const& reason) {
+    if (times.ms == 0) return fmt::format("{}: {}", times.verdict, reason);
+    return fmt::format("{:>9.4g} ms ({:.4g} to {:.4g}), the input {:.4g} ms: {:.2f}x, {}", times.ms, times.low,
+                       times.high, times.input_ms, times.speedup(), times.verdict);
+}
+
+/// Other targets are only told: what is stored is of the CPU.
+Measurement measurement_of(search::ResultRecord const& record, Json const& json) {
+    auto const times = times_in(json);
+    auto const reason = json.value("reason", "");
+    auto more = json;
+    more.erase("machine"); // is told once for all
+    more.erase("reason");
+    for (auto const* key : {"ms", "ci_ms", "input_ms", "speedup"})
+        if (!more.contains(key)) more[key] = nullptr;
+    return {.cost = 1e3 * times.ms,
+            .noise = times.ms > 0 ? (times.high - times.low) / 2 / times.ms : 0,
+            .executed = times.executed,
+            .reason = reason,
+            .more = more,
+            .text = told(times, reason),
+            .payload = json.contains("target") ? std::nullopt : std::optional(payload_with(record, json))};
+}
+
+bool is_default(std::string const& target) { return target.empty() || target == codegen::targets().front().name; }
+
+codegen::MeasureOptions codegen_options(MeasureOptions const& options) {
+    return {.target = options.target,
+            .seconds = options.seconds,
+            .threads = options.threads,
+            .limit_seconds = options.limit_seconds,
+            .stop = options.stop};
+}
+
+/// Everything that decides what is executed: the program, what it is compared with, and who generates the code.
+std::uint64_t hash_of_executed(MugraphConfig const& config, search::ResultRecord const& record) {
+    auto const input = program::build(config.program);
+    auto hash = base::hash_text(record.text + program::to_text(input) + base::build_info().commit);
+    for (auto const weight : weights_of(config.program))
+        hash = base::hash_combine(hash, static_cast<std::uint64_t>(weight));
+    return hash;
 }
 
 /// Wrong, then not measured: both after what was.
@@ -88,38 +141,53 @@ Json machine_json() {
 
 Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id,
                              MeasureOptions const& options) {
-    auto const measured =
-        codegen::measure(package_of(config, record, id),
-                         {.target = options.target, .seconds = options.seconds, .threads = options.threads});
-    auto times = times_json(measured);
-    auto const is_default = options.target.empty() || options.target == codegen::targets().front().name;
-    if (!is_default) times["target"] = options.target;
-    auto const& [ms, low, high] = measured.program;
-    return {.cost = 1e3 * ms,
-            .noise = ms > 0 ? (high - low) / 2 / ms : 0,
-            .executed = executed_as(measured.verdict),
-            .reason = measured.reason,
-            .more = times,
-            .text = told(measured),
-            .payload = is_default ? std::optional(payload_with(record, times)) : std::nullopt};
+    auto const measured = codegen::measure(package_of(config, record, id), codegen_options(options));
+    return measurement_of(record, times_json(measured, is_default(options.target) ? "" : options.target));
+}
+
+void precompile_program(MugraphConfig const& config, search::ResultRecord const& record,
+                        MeasureOptions const& options) {
+    codegen::precompile(package_of(config, record, 0), codegen_options(options));
 }
 
 std::optional<StoredTimes> times_of(search::ResultRecord const& record) {
     auto const details = details_of(record);
+    return details.contains("measured") ? std::optional(times_in(details.at("measured"))) : std::nullopt;
+}
+
+std::optional<search::TimeKey> time_key(MugraphConfig const& config, search::ResultRecord const& record,
+                                        MeasureOptions const& options) {
+    if (!is_default(options.target)) return std::nullopt;
+    auto const& machine = codegen::this_machine();
+    return search::TimeKey{.what = hash_of_executed(config, record),
+                           .threads = options.threads > 0 ? options.threads : machine.cores,
+                           .machine = machine.cpu,
+                           .compiler = machine.compiler};
+}
+
+std::optional<search::MeasuredTime> time_in(MugraphConfig const& config, search::ResultRecord const& record) {
+    auto const details = details_of(record);
     if (!details.contains("measured")) return std::nullopt;
     auto const& json = details.at("measured");
-    StoredTimes out{.verdict = json.value("verdict", ""), .machine = json.at("machine").value("cpu", "")};
-    if (out.verdict == codegen::name(codegen::Verdict::wrong)) out.executed = search::Executed::wrong;
-    if (!json.value("checked", false)) return out;
-    out.executed = search::Executed::within_tolerance;
-    out.ms = json.at("ms");
-    out.low = json.at("ci_ms").at(0);
-    out.high = json.at("ci_ms").at(1);
-    out.input_ms = json.at("input_ms");
-    out.input_low = json.at("input_ci_ms").at(0);
-    out.input_high = json.at("input_ci_ms").at(1);
-    out.threads = json.at("threads");
-    return out;
+    auto const times = times_in(json);
+    if (times.ms == 0) return std::nullopt; // what failed is tried again
+    auto const& machine = json.at("machine");
+    return search::MeasuredTime{.key = {.what = hash_of_executed(config, record),
+                                        .threads = times.threads,
+                                        .machine = times.machine,
+                                        .compiler = machine.value("compiler", "")},
+                                .ms = times.ms,
+                                .low = times.low,
+                                .high = times.high,
+                                .details = json.dump()};
+}
+
+std::optional<Measurement> remembered_program(search::ResultRecord const& record, search::MeasuredTime const& time) {
+    try {
+        return measurement_of(record, Json::parse(time.details));
+    } catch (Json::exception const&) { // another version wrote it
+        return std::nullopt;
+    }
 }
 
 void sort_by_times(Records& records) {

@@ -17,15 +17,29 @@ namespace espalier::problems::mugraph {
 [[nodiscard]] Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record,
                                            std::size_t id, MeasureOptions const& options);
 
+/// Makes everything that this takes but the time. Throws Stopped.
+void precompile_program(MugraphConfig const& config, search::ResultRecord const& record, MeasureOptions const& options);
+
+/// Times that other runs may use: see StoredResults.
+[[nodiscard]] std::optional<search::TimeKey> time_key(MugraphConfig const& config, search::ResultRecord const& record,
+                                                      MeasureOptions const& options);
+[[nodiscard]] std::optional<search::MeasuredTime> time_in(MugraphConfig const& config,
+                                                          search::ResultRecord const& record);
+[[nodiscard]] std::optional<Measurement> remembered_program(search::ResultRecord const& record,
+                                                            search::MeasuredTime const& time);
+
 /// What is stored of that.
 struct StoredTimes {
     search::Executed executed = search::Executed::no;
     double ms = 0, low = 0, high = 0;
     double input_ms = 0, input_low = 0, input_high = 0;
     int threads = 0;
-    std::string verdict, machine;
+    std::string verdict, machine, host;
 
     [[nodiscard]] double speedup() const { return input_ms / ms; }
+    /// Than the input, by more than the noise.
+    [[nodiscard]] bool is_faster() const { return high < input_low; }
+    [[nodiscard]] bool is_slower() const { return low > input_high; }
 };
 /// Nothing if it was not measured; all times are 0 if it is not right.
 [[nodiscard]] std::optional<StoredTimes> times_of(search::ResultRecord const& record);

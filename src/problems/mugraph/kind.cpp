@@ -3,6 +3,7 @@
 #include "code.hpp"
 #include "espalier/problems/mugraph/listing.hpp"
 #include "espalier/problems/mugraph/mugraph.hpp"
+#include "here.hpp"
 #include "remedy.hpp"
 
 #include <fmt/core.h>
@@ -43,7 +44,7 @@ public:
     [[nodiscard]] CostInfo cost() const override {
         return {.unit = "us",
                 .source = search::CostSource::estimated,
-                .about = fmt::format("Costs are estimates for {}, not measurements.", own().hardware.name),
+                .about = fmt::format("Costs are estimates for {}, not measurements.", machine_told(own())),
                 .input = input_cost(own())};
     }
     [[nodiscard]] std::vector<Column> columns() const override {
@@ -93,6 +94,20 @@ public:
     [[nodiscard]] Measurement measure_with(std::size_t id, MeasureOptions const& options) const override {
         return measured_program(own(), ranked().at(id - 1), id, options);
     }
+    [[nodiscard]] std::vector<search::ResultRecord> worth_measuring(std::size_t top) const override {
+        return mugraph::worth_measuring(ranked(), top);
+    }
+    [[nodiscard]] std::optional<search::TimeKey> time_key(search::ResultRecord const& record,
+                                                          MeasureOptions const& options) const override {
+        return mugraph::time_key(own(), record, options);
+    }
+    [[nodiscard]] std::optional<search::MeasuredTime> time_in(search::ResultRecord const& record) const override {
+        return mugraph::time_in(own(), record);
+    }
+    [[nodiscard]] std::optional<Measurement> remembered(search::ResultRecord const& record,
+                                                        search::MeasuredTime const& time) const override {
+        return remembered_program(record, time);
+    }
     [[nodiscard]] base::Json machine() const override { return machine_json(); }
     [[nodiscard]] search::Known known(search::ResultRecord const& record) const override {
         search::Known out{.verified = record.verification};
@@ -123,9 +138,40 @@ private:
     [[nodiscard]] MugraphConfig const& own() const { return run().config.problem.as<MugraphConfig>(); }
 };
 
+class ProgramMeasurer final : public Measurer {
+public:
+    ProgramMeasurer(MugraphConfig config, MeasureOptions options)
+        : config_(std::move(config)), options_(std::move(options)) {}
+
+    void check() const override { static_cast<void>(machine_json()); }
+    void prepare(search::ResultRecord const& record, base::StopToken const& stop) const override {
+        precompile_program(config_, record, with(stop));
+    }
+    [[nodiscard]] search::ResultRecord measure(search::ResultRecord const& record,
+                                               base::StopToken const& stop) const override {
+        auto out = record;
+        out.payload = measured_program(config_, record, 0, with(stop)).payload.value();
+        return out;
+    }
+
+private:
+    [[nodiscard]] MeasureOptions with(base::StopToken const& stop) const {
+        auto options = options_;
+        options.stop = stop;
+        return options;
+    }
+
+    MugraphConfig config_;
+    MeasureOptions options_;
+};
+
 class MugraphKind final : public Kind {
 public:
     [[nodiscard]] config::ProblemSection const& section() const override { return problem_section(); }
+    [[nodiscard]] config::RunConfig prepared(config::RunConfig config, Preparing const& how) const override {
+        config.problem = problem_section().hold(mugraph::prepared(config.problem.as<MugraphConfig>(), how));
+        return config;
+    }
     [[nodiscard]] std::unique_ptr<search::AnyProblem> make(config::RunConfig const& config) const override {
         auto const& own = config.problem.as<MugraphConfig>();
         if (config.search.best_only) return search::erase(CheapestMugraph(own, config.verify, config.search.seed));
@@ -136,6 +182,15 @@ public:
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
     [[nodiscard]] Offers offers() const override { return {.targets = code_targets(), .can_measure = true}; }
+    [[nodiscard]] std::size_t measured_at_end(config::RunConfig const& config) const override {
+        if (config.measure.top >= 0) return static_cast<std::size_t>(config.measure.top);
+        return config.problem.as<MugraphConfig>().hardware.name == config::here_name ? 5 : 0;
+    }
+    [[nodiscard]] std::unique_ptr<Measurer> measurer(config::RunConfig const& config,
+                                                     MeasureOptions const& options) const override {
+        return std::make_unique<ProgramMeasurer>(config.problem.as<MugraphConfig>(), options);
+    }
+    [[nodiscard]] std::vector<Command> commands() const override { return {hardware_command()}; }
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "stored_record.hpp"
 #include "told_numerics.hpp"
 
+#include "espalier/base/system.hpp"
 #include "espalier/program/source.hpp"
 
 #include <fmt/format.h>
@@ -23,13 +24,18 @@ std::string counted(std::size_t count, std::string_view what) {
 std::size_t at_most(std::size_t top, std::size_t count) { return top == 0 ? count : std::min(top, count); }
 
 /// Forms that are not slower than the input come first.
-struct Choice {
+struct Worth {
     std::vector<Form> forms;
     std::size_t slower = 0; ///< how many are left out
 };
-Choice worth_a_row(Records const& list, double input_us) {
-    Choice out{forms_of(list)};
-    out.slower = std::erase_if(out.forms, [&](Form const& form) { return list[form.best].cost > input_us; });
+/// What was measured decides, where it was.
+bool is_slower(search::ResultRecord const& record, double input_us) {
+    auto const times = times_of(record);
+    return times && times->ms > 0 ? times->is_slower() : record.cost > input_us;
+}
+Worth worth_a_row(Records const& list, double input_us) {
+    Worth out{forms_of(list)};
+    out.slower = std::erase_if(out.forms, [&](Form const& form) { return is_slower(list[form.best], input_us); });
     return out;
 }
 
@@ -44,6 +50,8 @@ std::string bound_text(search::ResultRecord const& record) {
     if (record.error_bound >= 1) return "none";
     return fmt::format("2^{:.0f}", std::floor(std::log2(record.error_bound)) + 1);
 }
+
+std::string best_measured(Records const& list);
 
 /// Rows of equal columns; only those of forms say how many schedules they stand for.
 class Table {
@@ -63,8 +71,8 @@ public:
         return out + input;
     }
     [[nodiscard]] std::string about() const {
-        return fmt::format("costs are estimates for {}, not measurements\n", config_.hardware.name) + about_measured() +
-               about_errors(input_.dtype);
+        return fmt::format("costs are estimates for {}, not measurements\n", machine_told(config_)) + about_measured() +
+               about_errors(input_.dtype) + best_measured(list_);
     }
 
 private:
@@ -112,6 +120,17 @@ private:
     NumericsOfList numerics_;
 };
 
+/// What all came to: the last line.
+std::string best_measured(Records const& list) {
+    auto const times = times_of(list.front());
+    if (!times || times->ms == 0) return {};
+    auto const where = times->host == base::host_name() ? "on this machine" : "on " + times->host;
+    if (!times->is_faster())
+        return fmt::format("no program that was measured is faster than the input beyond the noise {}\n", where);
+    return fmt::format("program 1 is {:.2f}x faster than the input {} ({:.4g} ms instead of {:.4g} ms)\n",
+                       times->speedup(), where, times->ms, times->input_ms);
+}
+
 std::string nothing_faster(Records const& list, double input_us) {
     auto const is_one = list.size() == 1;
     return fmt::format("{} slower than the input ({:.2f} us; the best takes {:.2f} us): --all lists {}",
@@ -145,6 +164,19 @@ Json forms_json(Records const& list) {
     return out;
 }
 
+Records worth_measuring(Records const& list, std::size_t top) {
+    std::vector<std::size_t> order;
+    for (auto const& form : forms_of(list)) order.push_back(form.best);
+    std::vector<bool> is_best(list.size());
+    for (auto const i : order) is_best[i] = true;
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (!is_best[i]) order.push_back(i);
+    Records out;
+    for (std::size_t i = 0; i < std::min(top, order.size()); ++i)
+        if (!times_of(list[order[i]])) out.push_back(list[order[i]]);
+    return out;
+}
+
 Listing listed(MugraphConfig const& config, Records const& list, std::size_t top) {
     Listing out{Json::array(), {}};
     if (list.empty()) return out;
@@ -164,7 +196,7 @@ Listing listed(MugraphConfig const& config, Records const& list, std::size_t top
 std::string results_text(MugraphConfig const& config, Records const& list, std::size_t top) {
     if (list.empty()) return {};
     auto const [forms, slower] = worth_a_row(list, input_cost(config));
-    if (forms.empty()) return fmt::format("\n{}\n", nothing_faster(list, input_cost(config)));
+    if (forms.empty()) return fmt::format("\n{}\n", nothing_faster(list, input_cost(config))) + best_measured(list);
     auto const shown = at_most(top, forms.size());
     std::vector<Row> rows;
     for (std::size_t i = 0; i < shown; ++i) rows.push_back({forms[i].best, forms[i].schedules});

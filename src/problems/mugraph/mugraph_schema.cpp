@@ -32,7 +32,8 @@ Section<MugraphConfig> mugraph_section() {
         .field({"prune", "what drops a prefix that cannot lead to the program: the native procedure, Z3, both "
                          "(compared) or nothing"},
                &MugraphConfig::prune, prune())
-        .field({"hardware", "the machine that costs are for: a name, the path of a YAML file, or a map"},
+        .field({"hardware",
+                "the machine that costs are for: here (measured once), a name, the path of a YAML file, or a map"},
                &MugraphConfig::hardware, hardware_codec());
     return section;
 }
@@ -54,7 +55,8 @@ ProblemSectionOf<MugraphConfig> const& problem_section() {
         {.name = "mugraph",
          .example = "{kind: mugraph, program: {builtin: rmsnorm_linear}}",
          .file = "config/mugraph/rmsnorm-linear.yaml",
-         .reads = {max_results, verify_batch, best_only, verify_tests, verify_prove, verify_elements, verify_device}},
+         .reads = {max_results, verify_batch, best_only, verify_tests, verify_prove, verify_elements, verify_device,
+                   measure_top, measure_seconds, measure_times}},
         mugraph_section(), canonical);
     return section;
 }

@@ -1,5 +1,6 @@
 #include "espalier/problems/mugraph/report.hpp"
 
+#include "code.hpp"
 #include "reject.hpp"
 #include "stored_record.hpp"
 #include "told_numerics.hpp"
@@ -19,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -38,6 +40,20 @@ std::size_t form_count(Records const& records) {
     std::set<std::uint64_t> forms;
     for (auto const& record : records) forms.insert(form_of(record));
     return forms.size();
+}
+
+/// What measuring found: how many are right, and why others are not.
+void add_measured(search::Funnel& rows, Records const& records) {
+    std::map<std::string, std::uint64_t> failed;
+    std::uint64_t measured = 0;
+    for (auto const& record : records) {
+        auto const times = times_of(record);
+        if (times && times->ms > 0) ++measured;
+        if (times && times->ms == 0) ++failed[times->verdict];
+    }
+    if (measured > 0) rows.push_back({"measured", measured, true, "of them, after their results were checked"});
+    for (auto const& [verdict, count] : failed)
+        rows.push_back({verdict, count, false, "when they were to be measured"});
 }
 
 /// What `- refused` counts, with the reasons that occurred.
@@ -81,6 +97,10 @@ std::string stages_told(Space const& space, search::ProblemInfo const& info, sea
     if (status == "complete") return fmt::format("all {} complete", all);
     auto const reached = std::min<std::size_t>(counter(info, counts, "stage"), all - 1);
     return fmt::format("{} of {} complete; then: {}", reached, all, words_of(space.stages[reached]));
+}
+
+std::string machine_told(MugraphConfig const& config) {
+    return config.hardware.name == config::here_name ? "the machine of the search" : config.hardware.name;
 }
 
 double input_cost(MugraphConfig const& config) {
@@ -163,6 +183,7 @@ search::Funnel funnel(search::ProblemInfo const& info, search::Counts const& cou
     rows.push_back(
         {"verified", records.size(), true, fmt::format("in {} algebraic form{}", forms, forms == 1 ? "" : "s")});
     rows.push_back({"proved", static_cast<std::uint64_t>(std::ranges::count_if(records, is_proved)), true, "of them"});
+    add_measured(rows, records);
     return rows;
 }
 
@@ -182,7 +203,7 @@ std::string explained(MugraphConfig const& config, search::ResultRecord const& r
     auto const now_us = cost::estimate(graph, config.hardware).us;
     auto text = fmt::format("result {:016x}: {:.3f} us on {}, {:.2f} times as fast as the input; an estimate, not a "
                             "measurement\n\n",
-                            record.key, record.cost, config.hardware.name, input_cost(config) / record.cost) +
+                            record.key, record.cost, machine_told(config), input_cost(config) / record.cost) +
                 cost::explain(graph, config.hardware);
     if (std::abs(now_us - record.cost) > 1e-9 * record.cost)
         text += fmt::format("the run was made with another version of the model, which said {:.3f} us\n", record.cost);

@@ -1,5 +1,6 @@
 #include "espalier/problems/mugraph/listing.hpp"
 
+#include "code.hpp"
 #include "espalier/program/source.hpp"
 #include "espalier/program/text.hpp"
 #include "programs.hpp"
@@ -58,6 +59,124 @@ TEST(Listing, forms_have_their_schedules_and_the_cheapest_of_them) {
                                            {"form": "0000000000000008", "schedules": 3, "best": "00000000000000b1"},
                                            {"form": "0000000000000009", "schedules": 1, "best": "00000000000000c1"}])"));
     EXPECT_EQ(forms_json({}), base::Json::array());
+}
+
+/// The same program with what measuring said of it; the input took 2 ms.
+search::ResultRecord with_times(search::ResultRecord record, std::string const& verdict, double ms = 0) {
+    auto details = base::Json::parse(reinterpret_cast<char const*>(record.payload.data()),
+                                     reinterpret_cast<char const*>(record.payload.data() + record.payload.size()));
+    base::Json times{{"verdict", verdict},
+                     {"checked", ms > 0},
+                     {"machine", {{"cpu", "A CPU"}, {"host", "elsewhere"}, {"cores", 2}, {"compiler", "c++"}}}};
+    if (ms > 0)
+        times.update({{"ms", ms},
+                      {"ci_ms", {0.9 * ms, 1.1 * ms}},
+                      {"input_ms", 2},
+                      {"input_ci_ms", {1.8, 2.2}},
+                      {"threads", 2}});
+    details["measured"] = times;
+    auto const text = details.dump();
+    auto const bytes = std::as_bytes(std::span(text));
+    record.payload.assign(bytes.begin(), bytes.end());
+    return record;
+}
+
+std::vector<std::uint64_t> keys_of(Records const& records) {
+    std::vector<std::uint64_t> out;
+    for (auto const& one : records) out.push_back(one.key);
+    return out;
+}
+
+TEST(WorthMeasuring, the_cheapest_of_each_form_comes_before_other_schedules) {
+    EXPECT_THAT(keys_of(worth_measuring(three_forms(1), 2)), ElementsAre(0xa1, 0xb1));
+    EXPECT_THAT(keys_of(worth_measuring(three_forms(1), 4)), ElementsAre(0xa1, 0xb1, 0xc1, 0xb2));
+    EXPECT_THAT(keys_of(worth_measuring(three_forms(1), 100)), ElementsAre(0xa1, 0xb1, 0xc1, 0xb2, 0xa2, 0xb3));
+    EXPECT_THAT(worth_measuring(three_forms(1), 0), IsEmpty());
+    EXPECT_THAT(worth_measuring({}, 5), IsEmpty());
+}
+
+TEST(WorthMeasuring, what_has_a_time_or_a_verdict_is_not_measured_again) {
+    auto list = three_forms(1);
+    list[0] = with_times(list[0], "faster", 1);
+    list[1] = with_times(list[1], "wrong");
+
+    EXPECT_THAT(keys_of(worth_measuring(list, 3)), ElementsAre(0xc1));
+}
+
+TEST(MeasuredTimes, order_what_was_measured_and_what_is_wrong_comes_last) {
+    auto list = three_forms(1);
+    list[0] = with_times(list[0], "wrong");
+    list[1] = with_times(list[1], "slower", 4);
+    list[2] = with_times(list[2], "faster", 1);
+    list[3] = with_times(list[3], "crashed");
+
+    sort_by_times(list);
+
+    EXPECT_THAT(keys_of(list), ElementsAre(0xb2, 0xb1, 0xa2, 0xc1, 0xb3, 0xa1));
+}
+
+TEST(MeasuredTimes, decide_which_forms_are_listed_and_the_last_line_says_what_they_came_to) {
+    auto const config = square_root_of_square();
+    auto list = three_forms(input_cost(config));
+    list[0] = with_times(list[0], "slower", 8);
+    list[4] = with_times(list[4], "faster", 1); // the model says slower
+    sort_by_times(list);
+
+    auto const text = results_text(config, list, 10);
+
+    EXPECT_THAT(keys_of(text), ElementsAre("c1", "b1"));
+    EXPECT_THAT(text, HasSubstr("\nprogram 1 is 2.00x faster than the input on elsewhere (1 ms instead of 2 ms)\n"));
+    EXPECT_TRUE(text.ends_with("2 ms)\n"));
+}
+
+TEST(MeasuredTimes, within_the_noise_are_no_gain) {
+    auto const config = square_root_of_square();
+    auto list = three_forms(input_cost(config));
+    list[0] = with_times(list[0], "within the noise", 1.9);
+
+    EXPECT_THAT(results_text(config, list, 10),
+                HasSubstr("no program that was measured is faster than the input beyond the noise on elsewhere\n"));
+    EXPECT_THAT(results_text(config, three_forms(input_cost(config)), 10), Not(HasSubstr("faster than the input")));
+}
+
+TEST(MeasuredTimes, are_counted_in_the_funnel_with_what_failed) {
+    auto list = three_forms(1);
+    list[0] = with_times(list[0], "faster", 1);
+    list[1] = with_times(list[1], "timed out");
+    list[2] = with_times(list[2], "timed out");
+    list[3] = with_times(list[3], "wrong");
+
+    auto const rows = funnel({}, {}, list);
+
+    auto const count = [&](std::string const& name, bool is_kept) {
+        auto const found = std::ranges::find(rows, name, &search::FunnelRow::name);
+        return found != rows.end() && found->is_kept == is_kept ? found->count : 0;
+    };
+    EXPECT_EQ(count("measured", true), 1u);
+    EXPECT_EQ(count("timed out", false), 2u);
+    EXPECT_EQ(count("wrong", false), 1u);
+    EXPECT_EQ(funnel({}, {}, three_forms(1)).back().name, "proved");
+}
+
+TEST(MeasuredTimes, are_taken_from_one_run_to_another_under_the_name_of_what_was_executed) {
+    auto const config = square_root_of_square();
+    auto const measured = with_times(record(0xa1, 7, 1), "faster", 1), fresh = record(0xa1, 7, 1);
+
+    auto const time = time_in(config, measured);
+
+    ASSERT_TRUE(time.has_value());
+    EXPECT_EQ(time->key.what, time_key(config, fresh, {.threads = 2})->what);
+    EXPECT_EQ(time->key.machine, "A CPU");
+    EXPECT_EQ(remembered_program(fresh, *time)->payload, measured.payload);
+    EXPECT_EQ(time_in(config, fresh), std::nullopt);
+    EXPECT_EQ(time_in(config, with_times(fresh, "crashed")), std::nullopt) << "what failed is tried again";
+    EXPECT_EQ(time_key(config, fresh, {.target = "opencl"}), std::nullopt);
+    auto other = config;
+    other.program.dims[0].size = 8;
+    EXPECT_NE(time_key(other, fresh, {})->what, time_key(config, fresh, {})->what) << "compared with another input";
+    auto damaged = *time;
+    damaged.details = "{}";
+    EXPECT_EQ(remembered_program(fresh, damaged), std::nullopt);
 }
 
 TEST(Listing, a_table_has_a_row_per_form_and_hides_what_is_slower_than_the_input) {

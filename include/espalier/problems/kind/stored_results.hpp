@@ -2,7 +2,9 @@
 
 #include "espalier/base/json.hpp"
 #include "espalier/config/run_config.hpp"
+#include "espalier/problems/kind/measurement.hpp"
 #include "espalier/search/funnel.hpp"
+#include "espalier/search/times.hpp"
 #include "espalier/search/types.hpp"
 
 #include <functional>
@@ -71,22 +73,6 @@ struct File {
     std::string text;
 };
 
-/// A result that was measured just now.
-struct Measurement {
-    double cost = 0;  ///< in the unit of CostInfo
-    double noise = 0; ///< relative
-    search::Executed executed = search::Executed::no;
-    std::string reason = {};                 ///< why it is wrong
-    base::Json more = base::Json::object();  ///< what the kind says of it besides, for scripts
-    std::string text = {};                   ///< the same in a line, for people; empty: cost and noise say it all
-    std::optional<base::Bytes> payload = {}; ///< of the record from now on, with what was measured
-};
-struct MeasureOptions {
-    std::string target; ///< empty: the first that the kind has
-    int threads = 0;    ///< 0: one for each core
-    double seconds = 1; ///< of measuring, for each result
-};
-
 /// The outcome of checking a stored result again.
 struct Recheck {
     std::size_t id = 0;
@@ -152,6 +138,22 @@ public:
     /// Nothing else should run meanwhile.
     [[nodiscard]] virtual Measurement measure(std::size_t id) const;
     [[nodiscard]] virtual Measurement measure_with(std::size_t id, MeasureOptions const&) const { return measure(id); }
+    /// Which of them a search measures when it is complete, the most promising first; none that has a time.
+    [[nodiscard]] virtual std::vector<search::ResultRecord> worth_measuring(std::size_t) const { return {}; }
+    /// Under which name the time of a result is kept, were it measured here; nothing if times are not kept.
+    [[nodiscard]] virtual std::optional<search::TimeKey> time_key(search::ResultRecord const&,
+                                                                  MeasureOptions const&) const {
+        return std::nullopt;
+    }
+    /// What is kept of a result that has been measured; nothing if it has not.
+    [[nodiscard]] virtual std::optional<search::MeasuredTime> time_in(search::ResultRecord const&) const {
+        return std::nullopt;
+    }
+    /// A result that need not be measured, because its time is kept; nothing if that does not say enough.
+    [[nodiscard]] virtual std::optional<Measurement> remembered(search::ResultRecord const&,
+                                                                search::MeasuredTime const&) const {
+        return std::nullopt;
+    }
     /// Where that is done: what `measure` says of it, beside the list; null: nothing.
     [[nodiscard]] virtual base::Json machine() const { return nullptr; }
 

@@ -16,6 +16,9 @@ struct Form {
 /// `[{form, schedules, best}]`, `best` being the key of a program.
 [[nodiscard]] base::Json forms_json(Records const& list);
 
+/// Which programs to measure: the cheapest of each form, then others, without those that have a time.
+[[nodiscard]] Records worth_measuring(Records const& list, std::size_t top);
+
 /// One row per form, its cheapest program; forms that are slower than the input are left out. `top` 0: all.
 [[nodiscard]] Listing listed(MugraphConfig const& config, Records const& list, std::size_t top);
 /// The same as a table, with the input program below it.

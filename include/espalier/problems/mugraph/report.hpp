@@ -25,6 +25,8 @@ using Records = std::vector<search::ResultRecord>;
 /// Of those at the given places of the list.
 [[nodiscard]] base::Json results_json(MugraphConfig const& config, Records const& list,
                                       std::vector<std::size_t> const& places);
+/// The machine that costs are for, in a sentence.
+[[nodiscard]] std::string machine_told(MugraphConfig const& config);
 /// Of the program that was searched: estimated, in us.
 [[nodiscard]] double input_cost(MugraphConfig const& config);
 /// The program itself, in the same terms.
