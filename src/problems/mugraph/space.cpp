@@ -347,7 +347,7 @@ Space make_space(MugraphConfig const& config) {
     check(traits, space);
     space.stages = make_stages(space, config.space, traits);
     space.fuses_in_order =
-        space.stages.size() > 1 && (traits.op_count > most_block_ops || !traits.moved.empty() || traits.rank > 3);
+        space.stages.size() > 1;
     return space;
 }
 
