@@ -164,7 +164,7 @@ public:
         for (auto const& op : candidate_.ops) read.insert(op.inputs.begin(), op.inputs.end());
         for (auto const id : read)
             if (of_candidate_[id].maker != program::no_op) match(id);
-        if (in_reference_.empty()) throw Unprovable{"too large"};
+        if (in_reference_.empty()) throw Unprovable{std::string(too_large)};
         return compare(reference_.outputs, candidate_.outputs);
     }
 
@@ -230,6 +230,7 @@ Prover::Prover(program::Graph const& reference) : reference_(reference), inputs_
     try {
         known_ = std::make_unique<Known>(reference);
     } catch (Unprovable const& unprovable) {
+        is_too_large_ = unprovable.reason == too_large;
         problem_ = fmt::format("the reference has no normal form: {}", unprovable.reason);
     }
 }
@@ -243,9 +244,11 @@ Proof Prover::prove(program::Graph const& candidate, base::StopToken stop) const
         if (output_shapes(typed) != outputs_) return {false, false, "it has other outputs"};
         is_everywhere_defined = is_total(typed);
         if (problem_.empty()) return known_->compare(typed, stop);
-        return in_parts(candidate, {false, is_everywhere_defined, problem_}, stop);
+        Proof const failed{false, is_everywhere_defined, problem_};
+        return is_too_large_ ? in_parts(candidate, failed, stop) : failed;
     } catch (Unprovable const& unprovable) {
-        return in_parts(candidate, {false, is_everywhere_defined, unprovable.reason}, stop);
+        Proof const failed{false, is_everywhere_defined, unprovable.reason};
+        return unprovable.reason == too_large ? in_parts(candidate, failed, stop) : failed;
     } catch (base::InputError const& error) {
         return {false, false, fmt::format("it is not a legal program: {}", error.what())};
     }

@@ -55,9 +55,7 @@ def sliced(x, attributes):
 
 
 def matmul(a, b):
-    if a.ndim >= 2 and b.ndim == 1:     # every row, of which 1 column is left
-        return (a * b).sum(axis=-1, keepdims=True)
-    return np.matmul(a, b)
+    return np.atleast_1d(np.matmul(a, b))       # of two vectors: [1]
 
 
 def apply(op, operands, attributes):

@@ -37,7 +37,7 @@ public:
 private:
     struct Known;
     class Parts;
-    /// What else can be done where no element could be written as a whole, for the reason that `failed` has.
+    /// What else can be done where elements are too large to be written as a whole, which `failed` says.
     [[nodiscard]] Proof in_parts(program::Graph const& candidate, Proof failed, base::StopToken stop) const;
 
     program::Graph reference_;
@@ -45,6 +45,7 @@ private:
     std::vector<program::Shape> outputs_;
     std::unique_ptr<Known const> known_; ///< of an element of each output
     std::string problem_;                ///< why the reference has no normal form
+    bool is_too_large_ = false;          ///< to have one
 };
 
 } // namespace espalier::verify
