@@ -303,6 +303,8 @@ private:
             if (state.tensors.is_put_out(i, stored) != is_put_out) return std::nullopt;
             if (is_put_out && state.block->values[state.tensors[i]].side == LoopSide::in_loop) return std::nullopt;
         }
+        auto const put_out = std::ranges::count_if(made, [](TensorId id) { return id.value >= 0; });
+        if (put_out > setup_.space.max_outputs) return std::nullopt;
         auto const joins = joins_for(state, made);
         if (!joins || std::popcount(stored) > max_stored) return std::nullopt;
         in.draft.node.push(finish_step(*joins, stored));
