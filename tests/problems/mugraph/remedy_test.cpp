@@ -40,7 +40,7 @@ std::vector<Blocked> blocked() {
         "space.max_block_ops: 3", norm_and_linear(), [](SpaceConfig& to) { to.max_block_ops = 1; },
         [](SpaceConfig& to) { to.max_block_ops = 3; });
     add(
-        "space.shared_memory: auto", norm_and_linear(), [](SpaceConfig& to) { to.shared_memory_bytes = 64; },
+        "space.shared_memory: auto", norm_and_linear(), [](SpaceConfig& to) { to.shared_memory_bytes = 16; },
         [](SpaceConfig& to) { to.shared_memory_bytes = 0; });
     add(
         "space.blocks.min: 1", norm_and_linear(), [](SpaceConfig& to) { to.min_blocks = 1000; },
