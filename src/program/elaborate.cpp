@@ -199,11 +199,47 @@ std::optional<TensorId> Elaborator::cast(std::size_t i, OpCode code, TensorIds c
     return std::nullopt;
 }
 
+std::optional<TensorId> Elaborator::view(std::size_t i, TensorId of, Sized const& as) {
+    std::vector<double> const sizes(as.numbers.begin(), as.numbers.end());
+    return apply(i, OpCode::reshape, {of}, Attributes{}.with(AttributeName::shape, sizes), &as.words);
+}
+
+/// The matrix [1, k] or [k, 1] that a vector is.
+std::optional<TensorId> Elaborator::matrix_of(std::size_t i, TensorId vector, VectorSide side) {
+    Sized as;
+    for (auto const is_unit : {side == VectorSide::left, side == VectorSide::right}) {
+        as.numbers.push(is_unit ? 1 : shape(vector)[0]);
+        as.words.push(is_unit || !is_symbolic_ ? Word{} : words(vector)[0]);
+    }
+    return view(i, vector, as);
+}
+
 std::optional<std::optional<TensorId>> Elaborator::product_with_vector(std::size_t i, OpCode code,
                                                                        TensorIds const& in) {
-    if (code != OpCode::matmul || shape(in[0]).rank() < 2 || shape(in[1]).rank() != 1) return std::nullopt;
-    auto const product = apply(i, OpCode::mul, in, {});
-    return product ? apply(i, OpCode::sum, {*product}, {}) : std::nullopt;
+    if ((code != OpCode::matmul && code != OpCode::matmul_nt) || in.size() != 2) return std::nullopt;
+    auto const &left = shape(in[0]), &right = shape(in[1]);
+    auto const is_left = left.rank() == 1, is_right = right.rank() == 1 && code == OpCode::matmul;
+    if ((!is_left && !is_right) || left.rank() == 0 || right.rank() == 0) return std::nullopt;
+    auto const inner = right.rank() == 1 || code == OpCode::matmul_nt ? right.back() : right[right.rank() - 2];
+    if (left.back() != inner || (right.rank() == 1 && !is_right)) return std::nullopt; // which says what is wrong
+    auto matrices = in;
+    for (auto const side : {VectorSide::left, VectorSide::right}) {
+        if (!(side == VectorSide::left ? is_left : is_right)) continue;
+        auto& operand = matrices[side == VectorSide::left ? 0 : 1];
+        auto const matrix = matrix_of(i, operand, side);
+        if (!matrix) return matrix;
+        operand = *matrix;
+    }
+    auto const product = apply(i, code, matrices, {});
+    if (!product) return product;
+    Sized as; // without the dimensions that the vectors do not have
+    auto const rank = shape(*product).rank();
+    for (int dim = 0; dim < rank; ++dim) {
+        if ((is_left && dim == rank - 2) || (is_right && dim == rank - 1 && !is_left)) continue;
+        as.numbers.push(shape(*product)[dim]);
+        as.words.push(is_symbolic_ ? words(*product)[dim] : Word{});
+    }
+    return view(i, *product, as);
 }
 
 std::vector<std::string> Elaborator::tensor_names() const {

@@ -35,7 +35,11 @@ private:
     std::optional<TensorId> over_axes(std::size_t i, Attributes const& attributes, TensorId first, Each const& each);
     static bool takes_dtype(OpInfo const& row);
     std::optional<TensorId> cast(std::size_t i, OpCode code, TensorIds const& in);
-    /// A matrix times a vector is a product with every row, summed; what is not one is left to the others.
+    enum class VectorSide : std::uint8_t { left, right };
+    std::optional<TensorId> matrix_of(std::size_t i, TensorId vector, VectorSide side);
+    std::optional<TensorId> view(std::size_t i, TensorId of, Sized const& as);
+    /// A vector on the left is one row, on the right one column, and the product has no such dimension (two vectors
+    /// have the product [1]); what has no vector is left to the others.
     std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in);
     [[nodiscard]] std::vector<std::string> tensor_names() const;
     /// Sums, means and extrema may be over several axes.

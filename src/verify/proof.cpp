@@ -3,10 +3,13 @@
 #include "espalier/base/error.hpp"
 #include "proof_domain.hpp"
 #include "proof_normal.hpp"
+#include "proof_parts.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 namespace espalier::verify {
 namespace {
@@ -82,7 +85,10 @@ private:
 } // namespace
 
 struct Prover::Known {
-    explicit Known(program::Graph const& reference) : graph(reference), typed(graph) {
+    /// `first_cut`: see TypedGraph.
+    explicit Known(program::Graph reference, int first_cut = std::numeric_limits<int>::max())
+        : graph(std::move(reference)), typed(graph) {
+        typed.first_cut = first_cut;
         for (auto const id : graph.outputs) add(id, Part::whole(typed.tensors[id].shape));
     }
 
@@ -145,16 +151,86 @@ private:
     std::vector<Normal> parts;
 };
 
+/// A proof by parts. Where a tensor of the candidate is one of the reference, both are cut, and what follows reads an
+/// input there: any values, which are defined where the tensor of the reference is.
+class Prover::Parts {
+public:
+    Parts(program::Graph const& reference, program::Graph const& candidate, base::StopToken stop)
+        : reference_(reference), candidate_(candidate), stop_(stop), of_reference_(program::infer(reference)),
+          of_candidate_(program::infer(candidate)) {}
+
+    [[nodiscard]] Proof run() {
+        std::set<program::TensorId> read;
+        for (auto const& op : candidate_.ops) read.insert(op.inputs.begin(), op.inputs.end());
+        for (auto const id : read)
+            if (of_candidate_[id].maker != program::no_op) match(id);
+        if (in_reference_.empty()) throw Unprovable{std::string(too_large)};
+        return compare(reference_.outputs, candidate_.outputs);
+    }
+
+private:
+    static constexpr int most_attempts = 48;
+
+    [[nodiscard]] Proof compare(program::TensorIds const& of_reference, program::TensorIds const& of_candidate) const {
+        auto const first_cut = static_cast<int>(reference_.inputs.size());
+        program::TensorIds mine, others; // where the candidate does not come by a cut, the reference does not need it
+        for (auto const i : cuts_read(candidate_, of_candidate_, in_candidate_, of_candidate)) {
+            mine.push_back(in_reference_[i]);
+            others.push_back(in_candidate_[i]);
+        }
+        Known const known(part_of(reference_, of_reference_, mine, of_reference), first_cut);
+        auto const part = part_of(candidate_, of_candidate_, others, of_candidate);
+        TypedGraph typed(part);
+        typed.first_cut = first_cut;
+        return known.compare(typed, stop_);
+    }
+    /// Tensors of the reference that may be one of the candidate, those behind the last one that was found first.
+    [[nodiscard]] program::TensorIds others_for(program::TensorId id) const {
+        program::TensorIds out, before;
+        for (auto const other : of_reference_.ids()) {
+            auto const& info = of_reference_[other];
+            if (info.maker == program::no_op || !(info.shape == of_candidate_[id].shape)) continue;
+            if (std::ranges::count(in_reference_, other) > 0) continue;
+            auto const is_behind = in_reference_.empty() || other.value > in_reference_.back().value;
+            (is_behind ? out : before).push_back(other);
+        }
+        out.insert(out.end(), before.begin(), before.end());
+        return out;
+    }
+    /// What is too large to be looked at is so for all that is made of it, too.
+    void match(program::TensorId id) {
+        for (auto const other : others_for(id)) {
+            if (++attempts_ > most_attempts) return;
+            try {
+                if (!compare({other}, {id}).is_proved) continue;
+                in_reference_.push_back(other);
+                in_candidate_.push_back(id);
+                return;
+            } catch (Unprovable const&) {
+                return;
+            }
+        }
+    }
+
+    program::Graph const& reference_;
+    program::Graph const& candidate_;
+    base::StopToken stop_;
+    program::TensorInfos of_reference_, of_candidate_;
+    std::vector<program::TensorId> in_reference_, in_candidate_; ///< where they are cut
+    int attempts_ = 0;
+};
+
 Prover::Prover(Prover&&) noexcept = default;
 Prover::~Prover() = default;
 
-Prover::Prover(program::Graph const& reference) : inputs_(input_shapes(reference)) {
+Prover::Prover(program::Graph const& reference) : reference_(reference), inputs_(input_shapes(reference)) {
     if (reference.level != program::Level::kernel) throw base::InputError("the reference is not a kernel graph");
     TypedGraph const typed(reference);
     outputs_ = output_shapes(typed);
     try {
         known_ = std::make_unique<Known>(reference);
     } catch (Unprovable const& unprovable) {
+        is_too_large_ = unprovable.reason == too_large;
         problem_ = fmt::format("the reference has no normal form: {}", unprovable.reason);
     }
 }
@@ -167,12 +243,24 @@ Proof Prover::prove(program::Graph const& candidate, base::StopToken stop) const
         TypedGraph const typed(candidate);
         if (output_shapes(typed) != outputs_) return {false, false, "it has other outputs"};
         is_everywhere_defined = is_total(typed);
-        return problem_.empty() ? known_->compare(typed, stop) : Proof{false, is_everywhere_defined, problem_};
+        if (problem_.empty()) return known_->compare(typed, stop);
+        Proof const failed{false, is_everywhere_defined, problem_};
+        return is_too_large_ ? in_parts(candidate, failed, stop) : failed;
     } catch (Unprovable const& unprovable) {
-        return {false, is_everywhere_defined, unprovable.reason};
+        Proof const failed{false, is_everywhere_defined, unprovable.reason};
+        return unprovable.reason == too_large ? in_parts(candidate, failed, stop) : failed;
     } catch (base::InputError const& error) {
         return {false, false, fmt::format("it is not a legal program: {}", error.what())};
     }
+}
+
+Proof Prover::in_parts(program::Graph const& candidate, Proof failed, base::StopToken stop) const {
+    try {
+        auto proof = Parts(reference_, candidate, stop).run();
+        if (proof.is_proved) return proof;
+    } catch (Unprovable const&) { // the first reason says more
+    }
+    return failed;
 }
 
 } // namespace espalier::verify

@@ -79,7 +79,11 @@ Sum Elements::element(Place const& place, TensorId tensor, Index const& index) {
 
 Sum Elements::made(Place const& place, TensorId tensor, Index const& index) {
     auto const& info = info_of(place, tensor);
-    if (info.maker == program::no_op) return input_element(tensor.value, index);
+    if (info.maker == program::no_op) {
+        auto out = input_element(tensor.value, index);
+        if (tensor.value >= place.typed.first_cut) need(Condition::Kind::defined, out);
+        return out;
+    }
     auto const& op = place.typed.graph.ops[info.maker];
     switch (program::info(op.code).field.access) {
     case Access::pointwise:

@@ -5,6 +5,7 @@
 #include "espalier/program/graph.hpp"
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct TypedGraph {
     program::Graph const& graph;
     program::TensorInfos tensors;
     std::vector<TypedGraph> bodies;
+    int first_cut = std::numeric_limits<int>::max(); ///< inputs from here on are made by what is not looked at
 };
 
 /// Where an element is: in the kernel graph, or in one block of a graph-defined kernel at one step of its loop, or in a

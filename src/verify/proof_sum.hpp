@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace espalier::verify::proof {
@@ -14,6 +15,7 @@ namespace espalier::verify::proof {
 struct Unprovable {
     std::string reason;
 };
+inline constexpr std::string_view too_large = "too large";
 
 __extension__ using Wide = __int128;
 
@@ -57,7 +59,7 @@ public:
     /// Unprovable past the limit; Stopped, which decides nothing, if the run stops.
     void spend(std::int64_t steps = 1) {
         stop_.check();
-        if ((steps_ -= steps) < 0) throw Unprovable{"too large"};
+        if ((steps_ -= steps) < 0) throw Unprovable{std::string(too_large)};
     }
 
 private:

@@ -55,9 +55,7 @@ def sliced(x, attributes):
 
 
 def matmul(a, b):
-    if a.ndim >= 2 and b.ndim == 1:     # every row, of which 1 column is left
-        return (a * b).sum(axis=-1, keepdims=True)
-    return np.matmul(a, b)
+    return np.atleast_1d(np.matmul(a, b))       # of two vectors: [1]
 
 
 def apply(op, operands, attributes):
@@ -97,12 +95,14 @@ def accumulated(op, steps, attributes):
     tiles = [operands[0] for operands in steps]
     if op.startswith("accumulate_rescaled"):
         largest = np.maximum.reduce([operands[1] for operands in steps])
-        total = sum(x * np.exp(m - largest) for x, m in steps)
-        return total.sum(axis=axis, keepdims=True) if op.endswith("sum") else total
+        rescaled = (x * np.exp(m - largest) for x, m in steps)
+        return sum(x.sum(axis=axis, keepdims=True) if op.endswith("sum") else x for x in rescaled)
     if op == "accumulate":
         return sum(tiles)
     if op == "accumulate_rms":
-        return np.sqrt(sum((x * x).mean(axis=axis, keepdims=True) for x in tiles) / len(tiles) + eps)
+        squares = [(x * x).sum(axis=axis, keepdims=True) for x in tiles]
+        count = sum(x.size // square.size for x, square in zip(tiles, squares))
+        return np.sqrt(sum(squares) / count + eps)
     if op == "accumulate_sum_to":
         return sum(sum_to(x, axis, int(attributes["size"])) for x in tiles)
     kind = op.removeprefix("accumulate_")
@@ -110,11 +110,14 @@ def accumulated(op, steps, attributes):
 
 
 def part(x, cuts):
-    """One tile; `cuts` has for a dimension the parts that it is cut into, outermost first, as (how many, which)."""
+    """One tile, of which the very last may be smaller; `cuts` has for a dimension the parts that it is cut into, outermost first, as (how
+    many, which)."""
     for dim, parts in cuts.items():
-        for count, which in parts:
-            size = x.shape[dim] // count
-            x = np.take(x, range(which * size, (which + 1) * size), axis=dim)
+        count, which = 1, 0
+        for many, one in parts:
+            count, which = count * many, which * many + one
+        size = -(-x.shape[dim] // count)
+        x = np.take(x, range(which * size, min((which + 1) * size, x.shape[dim])), axis=dim)
     return x
 
 
@@ -171,7 +174,7 @@ def run_kernel(graph, operands):
     """All blocks, each at its place in the outputs."""
     schedule = graph["schedule"]
     grid, joins = schedule["grid"], schedule["output"]
-    outputs = [None] * len(graph["outputs"])
+    outputs, sizes, ends = ([None] * len(graph["outputs"]) for _ in range(3))
     for block in itertools.product(*(range(n) for n in grid)):
         one = Block(graph, operands, block)
         for i, tensor in enumerate(graph["outputs"]):
@@ -181,10 +184,13 @@ def run_kernel(graph, operands):
                 if dim >= 0:
                     places[dim] = places[dim] * grid[axis] + block[axis]
                     counts[dim] *= grid[axis]
-            if outputs[i] is None:
+            if outputs[i] is None:      # the first tile, which is as large as any
+                sizes[i] = made.shape
                 outputs[i] = np.full([n * c for n, c in zip(made.shape, counts)], np.nan)
-            outputs[i][tuple(slice(p * n, (p + 1) * n) for p, n in zip(places, made.shape))] = made
-    return outputs
+            starts = [p * n for p, n in zip(places, sizes[i])]
+            outputs[i][tuple(slice(start, start + n) for start, n in zip(starts, made.shape))] = made
+            ends[i] = [start + n for start, n in zip(starts, made.shape)]
+    return [output[tuple(slice(0, end) for end in last)] for output, last in zip(outputs, ends)]
 
 
 def evaluate(graph, operands):

@@ -234,12 +234,9 @@ TEST(ProofLaws, digits_that_are_not_whole_are_not_joined) {
     EXPECT_FALSE(is_proved(total(0, 2), total(2, 0)));
 }
 
-TEST(ProofLaws, what_is_too_large_or_undefined_is_not_proved) {
-    std::vector<Op> powers{{add, {}, {0, 1}}};
-    for (int i = 0; i < 20; ++i) powers.push_back({square, {}, {3 + i}});
+TEST(ProofLaws, what_is_undefined_is_not_proved) {
     auto const zero_divisor = of({{sub, {}, {1, 1}}, {div, {}, {0, 3}}});
 
-    EXPECT_FALSE(is_proved(of(powers), of(powers)));
     EXPECT_FALSE(is_proved(zero_divisor, zero_divisor));
 }
 

@@ -29,16 +29,23 @@ public:
     explicit Prover(program::Graph const& reference);
     Prover(Prover&&) noexcept;
     ~Prover();
-    /// A program that is too large for the limit on steps is not proved. Throws nothing but Stopped, in the middle of a
+    /// A program that is too large for the limit on steps is proved part by part where tensors of it are tensors of the
+    /// reference, and otherwise not proved. Throws nothing but Stopped, in the middle of a
     /// proof that is then neither proved nor not proved.
     [[nodiscard]] Proof prove(program::Graph const& candidate, base::StopToken stop = {}) const;
 
 private:
     struct Known;
+    class Parts;
+    /// What else can be done where elements are too large to be written as a whole, which `failed` says.
+    [[nodiscard]] Proof in_parts(program::Graph const& candidate, Proof failed, base::StopToken stop) const;
+
+    program::Graph reference_;
     std::vector<program::Shape> inputs_;
     std::vector<program::Shape> outputs_;
     std::unique_ptr<Known const> known_; ///< of an element of each output
     std::string problem_;                ///< why the reference has no normal form
+    bool is_too_large_ = false;          ///< to have one
 };
 
 } // namespace espalier::verify

@@ -102,7 +102,8 @@ bool Contexts::set_targets(KernelContext& context, Draw draw) const {
             context.reduced.push_back(print_of(out));
         tensors.push_back(std::move(out));
     }
-    for (auto const id : graph.outputs) context.targets.push_back(print_of(tensors[id]));
+    for (auto const& tensor : tensors) context.program.push_back(print_of(tensor));
+    for (auto const id : graph.outputs) context.targets.push_back(context.program[static_cast<std::size_t>(id.value)]);
     return true;
 }
 

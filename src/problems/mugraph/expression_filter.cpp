@@ -2,13 +2,14 @@
 
 #include "espalier/base/error.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace espalier::problems::mugraph {
 
 ExpressionFilter::ExpressionFilter(Setup const& setup, search::Notes& notes)
     : setup_(&setup), notes_(&notes), forgets_sizes_(has_sums_of_parts(setup.target)),
-      targets_(readings_of(setup.target, builder())) {
+      targets_(readings_of(setup.target, builder())), reductions_(reductions_of(setup.target, builder())) {
     if (is_on()) expressions_.set_targets(targets_);
     using enum expr::Expressions::Exponentials;
     expressions_.set_exponentials(setup.space.has_unsafe_exponentials ? any : shifted);
@@ -37,6 +38,10 @@ bool ExpressionFilter::is_proved(program::ExprId expr, std::uint32_t pattern) {
 
 void ExpressionFilter::announce(program::ExprId expr, std::uint32_t pattern) {
     if (expr != expr::Expressions::too_large) referee().announce(expr, pattern);
+}
+
+bool ExpressionFilter::is_own_reduction(program::ExprId expr) const {
+    return is_on() && std::ranges::find(reductions_, expr) != reductions_.end();
 }
 
 bool ExpressionFilter::is_useful(program::ExprId expr, std::uint32_t pattern) {

@@ -37,6 +37,8 @@ public:
         return is_on() ? expressions_.pattern(splits) : expr::Expressions::no_split;
     }
 
+    /// Whether the program itself reduces something to this; nothing is if nothing is pruned.
+    [[nodiscard]] bool is_own_reduction(program::ExprId expr) const;
     /// Unknown never drops anything. Z3 can only say yes; where it does not, the native test decides.
     [[nodiscard]] bool is_useful(program::ExprId expr, std::uint32_t pattern);
     /// Tells the other threads what Z3 will be asked.
@@ -53,7 +55,7 @@ private:
     expr::Expressions expressions_;
     Sizeless sizeless_{expressions_};
     bool forgets_sizes_ = false;
-    std::vector<program::ExprId> targets_;
+    std::vector<program::ExprId> targets_, reductions_;
     std::unique_ptr<smt::Referee> referee_; ///< made when it is asked
     std::uint64_t queries_ = 0;
     std::int64_t solver_ns_ = 0;

@@ -303,18 +303,33 @@ private:
             if (state.tensors.is_put_out(i, stored) != is_put_out) return std::nullopt;
             if (is_put_out && state.block->values[state.tensors[i]].side == LoopSide::in_loop) return std::nullopt;
         }
+        auto const put_out = std::ranges::count_if(made, [](TensorId id) { return id.value >= 0; });
+        if (put_out > setup_.space.max_outputs) return std::nullopt;
         auto const joins = joins_for(state, made);
         if (!joins || std::popcount(stored) > max_stored) return std::nullopt;
         in.draft.node.push(finish_step(*joins, stored));
         std::vector<int> number(made.size(), -1);
         for (std::size_t i = 0; i < made.size(); ++i)
             if (made[i].value >= 0) number[i] = in.draft.tensors++;
+        if (in.draft.tensors > max_tensors || !has_values_of(in.draft, made)) return std::nullopt;
         for (int k = first; k < end; ++k) {
             auto const id = static_cast<std::size_t>(made_by(k).value);
             if (is_needed_from(made_by(k), end)) in.draft.at[id] = number[static_cast<std::size_t>(in.at[id])];
         }
-        if (in.draft.tensors > max_tensors) return std::nullopt;
         return priced(std::move(in.draft));
+    }
+    /// Whether the last kernel puts out the tensors that it should: a sum over a part of what a grid splits has their
+    /// shapes too.
+    bool has_values_of(Draft const& draft, std::vector<TensorId> const& made) {
+        replay_.run(draft.node);
+        auto const& state = replay_.kernel();
+        auto place =
+            draft.tensors - static_cast<int>(std::ranges::count_if(made, [](TensorId id) { return id.value >= 0; }));
+        return std::ranges::all_of(made, [&](TensorId id) {
+            if (id.value < 0) return true;
+            auto const& value = state.context->values[state.tensors[place++]];
+            return value.is_uncertain || value.print == state.context->program[static_cast<std::size_t>(id.value)];
+        });
     }
     /// How tiles become the tensors that they are in the input.
     [[nodiscard]] std::optional<Joins> joins_for(BlockState const& state, std::vector<TensorId> const& made) const {

@@ -63,6 +63,18 @@ public:
         }
         std::vector<ExprId> out;
         for (auto const id : target_.graph.outputs) out.push_back(exprs[id]);
+        tensors_ = std::move(exprs);
+        return out;
+    }
+    /// Of what was read last, what reductions make.
+    [[nodiscard]] std::vector<ExprId> reductions() const {
+        std::vector<ExprId> out;
+        auto next = static_cast<int>(target_.graph.inputs.size());
+        for (auto const& op : target_.graph.ops) {
+            auto const& row = program::info(op.code);
+            if (row.field.access == program::Access::reduction) out.push_back(tensors_[program::TensorId{next}]);
+            next += row.outputs;
+        }
         return out;
     }
 
@@ -124,6 +136,7 @@ private:
 
     Target const& target_;
     program::ExpressionBuilder& builder_;
+    base::IndexedVector<program::TensorId, ExprId> tensors_;
 };
 
 } // namespace
@@ -155,6 +168,12 @@ std::vector<ExprId> readings_of(Target const& target, program::ExpressionBuilder
     while (step(choice, parts));
     if (!parts.empty()) add(reader.read_by_parts());
     return out;
+}
+
+std::vector<ExprId> reductions_of(Target const& target, program::ExpressionBuilder& builder) {
+    Reader reader(target, builder);
+    static_cast<void>(reader.read(Choice(part_counts(target).size(), -1)));
+    return reader.reductions();
 }
 
 } // namespace espalier::problems::mugraph

@@ -38,5 +38,7 @@ private:
 /// part by part, until a reduction sums them up. (A partial program that keeps a concatenation is read as its first
 /// part.)
 [[nodiscard]] std::vector<program::ExprId> readings_of(Target const& target, program::ExpressionBuilder& builder);
+/// What the reductions of the program make, where concatenations are sums.
+[[nodiscard]] std::vector<program::ExprId> reductions_of(Target const& target, program::ExpressionBuilder& builder);
 
 } // namespace espalier::problems::mugraph

@@ -13,8 +13,8 @@ namespace espalier::problems::mugraph {
 namespace {
 
 constexpr int most_views = 4;
-constexpr int many_block_ops = 12, spare_ops = 2; ///< of long programs: an accumulator, and what it saves
-constexpr int combining_spare_ops = 3;            ///< maxima, and what rescales sums and products
+constexpr int many_block_ops = 18, spare_ops = 2; ///< of long programs: an accumulator, and what it saves
+constexpr int combining_block_ops = 12, combining_spare_ops = 3; ///< maxima, and what rescales sums and products
 constexpr int few_block_ops = 5, most_block_ops = 8, most_pointwise_block_ops = 16;
 
 using program::Access;
@@ -156,6 +156,13 @@ std::vector<SearchOp> full_common_ops(Traits const& traits) {
     return ops;
 }
 
+/// The sums of the program along dimensions that a for-loop does not split, as they are: a norm of what is read in it.
+std::vector<SearchOp> own_sums(Traits const& traits) {
+    auto out = along_axes(used(rows(Access::reduction, Offer::always), traits), traits);
+    for (auto& op : out) op.is_own = true;
+    return out;
+}
+
 Space mirage_space(SpaceConfig::Setting setting, Source const& source, Traits const& traits) {
     auto const is_attention = setting == SpaceConfig::Setting::attention;
     Space space;
@@ -186,6 +193,7 @@ Space full_space(SpaceConfig::Setting setting, MugraphConfig const& config, Trai
     append(space.block_ops, with_companions(Access::accumulate, traits));
     append(space.unlooped_block_ops, along_axes(rows(Access::reduction, Offer::always), traits));
     std::erase(space.unlooped_block_ops, plain(OpCode::rms_norm)); // rms and div are the same program
+    append(space.block_ops, own_sums(traits));
     space.graph_kernels = setting == SpaceConfig::Setting::attention ? 2 : 1;
     for (auto const& [ops, access] :
          {std::pair{&space.block_ops, Access::accumulate}, std::pair{&space.unlooped_block_ops, Access::reduction}}) {
@@ -306,7 +314,7 @@ std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, T
     if (space.has_partial_maxima)
         add({.graph_kernels = 2,
              .kernel_ops = 2,
-             .block_ops = many_block_ops,
+             .block_ops = combining_block_ops,
              .combines = true,
              .spare_ops = combining_spare_ops});
     add({1, 2, few_block_ops});
@@ -346,8 +354,7 @@ Space make_space(MugraphConfig const& config) {
     check(space, config.space);
     check(traits, space);
     space.stages = make_stages(space, config.space, traits);
-    space.fuses_in_order =
-        space.stages.size() > 1 && (traits.op_count > most_block_ops || !traits.moved.empty() || traits.rank > 3);
+    space.fuses_in_order = space.stages.size() > 1;
     return space;
 }
 

@@ -44,7 +44,8 @@ struct KernelContext {
     field::Model model;
     Values values;
     std::vector<ValueId> inputs;
-    std::vector<std::uint64_t> targets; ///< prints of the outputs searched for
+    std::vector<std::uint64_t> program; ///< prints of all tensors of the program
+    std::vector<std::uint64_t> targets; ///< of the outputs searched for
     std::vector<std::uint64_t> reduced; ///< of what the program's own norms and reductions make
 };
 

@@ -166,6 +166,7 @@ std::optional<Reject> ValueMaker::outline(Values const& values, Question const& 
         return Reject::loop_side; // an epilogue is that of a product; others are cheaper without a loop
     if (filter_->is_on())
         value.expr = row.expression(filter_->builder(), std::span(exprs.data(), operands.size()), rule);
+    if (question.block && question.op.is_own && !filter_->is_own_reduction(value.expr)) return Reject::expression;
     return std::nullopt;
 }
 

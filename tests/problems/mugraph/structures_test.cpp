@@ -1,3 +1,4 @@
+#include "first_found.hpp"
 #include "path.hpp"
 #include "programs.hpp"
 
@@ -276,8 +277,61 @@ TEST(FusedInOrder, two_products_and_what_is_around_them_are_few_kernels) {
     EXPECT_LE(launches(roots[0]), 4);
 }
 
-TEST(FusedInOrder, a_program_that_fits_into_a_kernel_is_left_to_the_search) {
-    EXPECT_TRUE(fused_roots(residual_linear(4, 8, 8)).empty());
+TEST(FusedInOrder, a_program_that_fits_into_a_kernel_is_one) {
+    auto const roots = fused_roots(residual_linear(8, 4096, 4096));
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_EQ(launches(roots[0]), 1);
+}
+
+/// SwiGLU and what projects it down again: in one kernel every block would need all of the first two products.
+TEST(FusedInOrder, three_products_are_two_kernels) {
+    program::Source const source{.dims = {{"B", 6}, {"K", 1000}, {"H", 3000}},
+                                 .inputs = {{"X", {"B", "K"}}, {"G", {"K", "H"}}, {"U", {"K", "H"}}, {"D", {"H", "K"}}},
+                                 .ops = {{{"g"}, "matmul", {"X", "G"}, {}},
+                                         {{"s"}, "silu", {"g"}, {}},
+                                         {{"u"}, "matmul", {"X", "U"}, {}},
+                                         {{"h"}, "mul", {"u", "s"}, {}},
+                                         {{"y"}, "matmul", {"h", "D"}, {}}},
+                                 .outputs = {"y"}};
+
+    auto const roots = fused_roots(source);
+
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_EQ(launches(roots[0]), 2);
+}
+
+/// Rows are divided by their norms, of which a grid that splits the rows' own dimension makes only a part.
+TEST(FusedInOrder, no_kernel_sums_only_a_part) {
+    program::Source const source{.dims = {{"A", 64}, {"B", 96}, {"K", 1000}},
+                                 .inputs = {{"X", {"A", "K"}}, {"Y", {"B", "K"}}},
+                                 .ops = {{{"a"}, "square", {"X"}, {}},
+                                         {{"b"}, "sum", {"a"}, program::Attributes::axis(-1)},
+                                         {{"c"}, "sqrt", {"b"}, {}},
+                                         {{"d"}, "div", {"X", "c"}, {}},
+                                         {{"e"}, "square", {"Y"}, {}},
+                                         {{"f"}, "sum", {"e"}, program::Attributes::axis(-1)},
+                                         {{"g"}, "sqrt", {"f"}, {}},
+                                         {{"h"}, "div", {"Y", "g"}, {}},
+                                         {{"z"}, "matmul_nt", {"d", "h"}, {}}},
+                                 .outputs = {"z"}};
+    MugraphConfig const config = experiment(source);
+
+    EXPECT_EQ(fused_roots(source).size(), 1u);
+    EXPECT_TRUE(FirstFound(config).run([](Graph const& graph) { return program::kernel_count(graph) < 9; }));
+}
+
+TEST(InLoop, rows_are_normalised_by_sums_of_the_program) {
+    program::Source const source{.dims = {{"Q", 64}, {"D", 60}, {"K", 3000}},
+                                 .inputs = {{"P", {"Q", "K"}}, {"V", {"K", "D"}}},
+                                 .ops = {{{"d"}, "square", {"V"}, {}},
+                                         {{"e"}, "sum", {"d"}, program::Attributes::axis(-1)},
+                                         {{"f"}, "sqrt", {"e"}, {}},
+                                         {{"w"}, "div", {"V", "f"}, {}},
+                                         {{"o"}, "matmul", {"P", "w"}, {}}},
+                                 .outputs = {"o"}};
+
+    EXPECT_TRUE(FirstFound(experiment(source)).run(is_looped_kernel));
 }
 
 TEST(StoredAndRead, a_program_of_one_output_has_no_such_tensors) {
