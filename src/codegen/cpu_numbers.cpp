@@ -98,7 +98,8 @@ double step_flops(Step const& step, CpuShape const& shape) {
     auto const waiting = step.product.rows > 0 && step.product.rows * step.product.columns < 8 * lanes ? 2.0 : 1.0;
     auto const short_sums = 1 + 16.0 / static_cast<double>(step.count());
     auto const of_left = 4 * step.product.rows * step.count(); // should stay in the first cache while panels pass
-    auto const far_left = of_left > (24 << 10) ? 1.3 : 1.0;
+    auto const is_once = step.kept.rank() > 1 && step.product.rows >= step.kept[step.kept.rank() - 2];
+    auto const far_left = of_left > (24 << 10) && !is_once ? 1.3 : 1.0;
     auto const slow = step.product.rows > 0 ? 1.0 : 6.0;
     return values * padded * waiting * short_sums * far_left * slow;
 }
