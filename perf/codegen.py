@@ -19,11 +19,9 @@ from pathlib import Path
 
 import codegen_ranks
 from codegen_blocks import BLOCKS, Block, limits_library, measure_limits, run_peers
-from common import OUT, Bar, Layout, Searches, parser, print_table
+from common import OUT, Bar, Searches, parser, print_table
 
-PEERS = ("torch", "onnxruntime")
 SECTIONS = ("blocks", "fused", "ranks")
-SEARCH_ENDS = (0, 85)       # complete, or cut off by its own limit of time
 
 
 def make_venv(folder: Path) -> Path | None:
@@ -41,43 +39,6 @@ def make_venv(folder: Path) -> Path | None:
             if packages == ["numpy"]:
                 return None
     return python
-
-
-def search(searches: Searches, asked: argparse.Namespace, program: str) -> Path:
-    hardware = f", hardware: {asked.hardware}" if asked.hardware else ""
-    searches.finish(searches.start(f"{{kind: mugraph, program: {{{program}}}{hardware}}}", Layout(1, 1),
-                                   search__max_time=f"{asked.search_seconds}s"), SEARCH_ENDS)
-    return searches.folder / str(searches.count)
-
-
-def emitted(searches: Searches, run: Path, rank: int) -> Path | None:
-    folder = run.with_name(f"{run.name}-{rank}")
-    if subprocess.run([searches.program, "emit", run, "--program", str(rank), "-o", folder], capture_output=True).returncode != 0:
-        return None
-    subprocess.run(["sh", "build"], cwd=folder, check=True)
-    return folder
-
-
-def timed(folder: Path, seconds: float) -> dict:
-    """Checked against float64, then measured in turns with the input program."""
-    done = subprocess.run(["./bench", "--threads", "1", "--cpu-time", "--json", "--seconds", str(seconds)], cwd=folder,
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{folder}: {done.stderr}")
-    return json.loads(done.stdout) | {"folder": str(folder)}
-
-
-def best_of(searches: Searches, asked: argparse.Namespace, program: str) -> dict | None:
-    """The quickest of the best programs."""
-    run = search(searches, asked, program)
-    best = None
-    for rank in range(1, asked.top + 1):
-        folder = emitted(searches, run, rank)
-        if folder is None:
-            break
-        told = timed(folder, asked.seconds)
-        best = told if best is None or told["ms"] < best["ms"] else best
-    return best
 
 
 def bars_of(row: dict, block: Block) -> list[Bar]:
@@ -110,19 +71,19 @@ def with_peers(row: dict, told: dict, block: Block) -> dict:
     return row
 
 
-def measure_block(searches: Searches, asked: argparse.Namespace, block: Block, dtype: str, python: Path | None) -> dict | None:
-    best = best_of(searches, asked, f"{block.program}, dtype: {dtype}")
+def measure_block(searches: Searches, asked: argparse.Namespace, block: Block, dtype: str) -> dict | None:
+    best = codegen_ranks.best_of(searches, asked, f"{block.program}, dtype: {dtype}")
     if best is None:
         return None
     row = {"block": block.name, "dtype": dtype, "ms": best["ms"], "speedup": best["speedup"], "max_error": best["max_error"]}
     limits = limits_library(searches.folder)
-    if python is None:
+    if asked.python is None:
         limit = block.limit_ms(measure_limits(limits), 4 if dtype == "f32" else 2)
         return row | {"limit_ms": limit, "share": limit / best["ms"]}
     name = next(file.name[3:-3] for file in Path(best["folder"]).glob("lib*.so"))
     request = {"block": block.peer, "dtype": dtype, "peer_dtypes": ["f32"] if dtype == "f32" else ["f32", "f16", "bf16"],
                "ours": best["folder"], "name": name, "limits": str(limits), "seconds": asked.peer_seconds}
-    return with_peers(row, run_peers(python, request, searches.folder), block)
+    return with_peers(row, run_peers(asked.python, request, searches.folder), block)
 
 
 def say(row: dict) -> None:
@@ -135,13 +96,12 @@ def say(row: dict) -> None:
 
 
 def blocks_section(searches: Searches, asked: argparse.Namespace) -> tuple[list[dict], list[Bar]]:
-    python = None if asked.no_peers else make_venv(asked.venv)
     rows, bars = [], []
     for dtype in asked.dtype or ["f32"]:
         for block in BLOCKS:
             if asked.block not in block.name:
                 continue
-            row = measure_block(searches, asked, block, dtype, python)
+            row = measure_block(searches, asked, block, dtype)
             if row is None:
                 print(f"{block.name}: nothing was found", file=sys.stderr)
                 continue
@@ -174,6 +134,9 @@ def main() -> None:
     if unknown := set(wanted) - set(SECTIONS):
         sys.exit(f"--only: no such section: {', '.join(unknown)}: use {', '.join(SECTIONS)}")
     sections = {"blocks": blocks_section, "fused": codegen_ranks.fused_section, "ranks": codegen_ranks.ranks_section}
+    asked.python = None if asked.no_peers else make_venv(asked.venv)
+    if asked.python is None and "ranks" in wanted:
+        sys.exit("--only ranks: needs the venv, for numpy")
     details, bars = {"load": os.getloadavg()[0], "cpu": codegen_ranks.cpu_name()}, []
     with Searches(asked.bin) as searches:
         for name in wanted:

@@ -91,9 +91,9 @@ private:
         auto const scratch = [&](bool is_packed) { return is_packed ? start_of(step_.scratch[next++]) : "(real*)0"; };
         auto const to_left = scratch(packs_left), to_right = scratch(packs_right);
         out_.add(fmt::format(
-            "product<{}, {}, {}, {}, {}, {}, {}, {}>(a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
+            "product<{}, {}, {}, {}, {}, {}, {}, {}, {}L, {}L>(a0 + {}, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
             step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
-            ahead(is_panel, packs_right), batch_text(left), stride(left, rank_ - 2), stride(left, rank_),
+            ahead(is_panel, packs_right), stride(left, rank_ - 2), stride(left, rank_), batch_text(left),
             batch_text(right), stride(right, rank_), is_panel ? 1 : stride(right, rank_ - 1),
             stride(right, rank_ - 1) * columns, target, step_.target.strides[static_cast<int>(rank_) - 2],
             step_.update == Update::set ? "true" : "s == 0", to_left, to_right));

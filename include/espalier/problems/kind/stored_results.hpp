@@ -61,7 +61,8 @@ struct View {
 struct Offers {
     std::vector<Format> run_formats = {}; ///< of the whole run
     std::vector<View> views = {};
-    std::vector<Format> targets = {}; ///< of `emit`, the first is the default; empty: a result has no files
+    std::vector<Format> targets = {};      ///< of `emit`, the first is the default; empty: a result has no files
+    std::vector<Format> emit_formats = {}; ///< what its folder is for, the first is the default; empty: there is one
     bool can_measure = false;
 };
 
@@ -69,6 +70,12 @@ struct Offers {
 struct File {
     std::string name; ///< relative to the folder that was asked for
     std::string text;
+};
+
+/// Which files: of what the kind offers.
+struct EmitOptions {
+    std::string target;
+    std::string format;
 };
 
 /// A result that was measured just now.
@@ -148,7 +155,7 @@ public:
     [[nodiscard]] virtual std::string whole(std::string const& format) const;
     [[nodiscard]] virtual std::string view(std::string const& name, std::size_t number,
                                            std::string const& format) const;
-    [[nodiscard]] virtual std::vector<File> files(std::size_t id, std::string const& target) const;
+    [[nodiscard]] virtual std::vector<File> files(std::size_t id, EmitOptions const& options) const;
     /// Nothing else should run meanwhile.
     [[nodiscard]] virtual Measurement measure(std::size_t id) const;
     [[nodiscard]] virtual Measurement measure_with(std::size_t id, MeasureOptions const&) const { return measure(id); }
