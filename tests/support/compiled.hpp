@@ -88,6 +88,7 @@ private:
         std::vector<double> workspace(bytes / 8 + 16, std::numeric_limits<double>::quiet_NaN());
         std::vector<std::vector<T>> values, outputs;
         for (auto const& input : inputs) values.emplace_back(input.values.begin(), input.values.end());
+        for (std::size_t n = 0; n < values.size(); ++n) pack(name, static_cast<int>(n), values[n]);
         auto const infos = program::infer(graphs_[i]);
         for (auto const id : graphs_[i].outputs)
             outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)), nothing);
@@ -103,6 +104,17 @@ private:
         std::vector<std::vector<double>> found;
         for (auto const& output : outputs) found.emplace_back(output.begin(), output.end());
         return found;
+    }
+
+    /// As the program takes it.
+    template <class T>
+    void pack(std::string const& name, int input, std::vector<T>& values) const {
+        auto* const bytes = reinterpret_cast<unsigned long (*)(int)>(dlsym(handle_, (name + "_packed_bytes").c_str()));
+        if (bytes == nullptr || bytes(input) == 0) return;
+        std::vector<T> packed(bytes(input) / sizeof(T));
+        reinterpret_cast<void (*)(int, void const*, void*)>(dlsym(handle_, (name + "_pack").c_str()))(
+            input, values.data(), packed.data());
+        values = packed;
     }
 
     Folder folder_;
