@@ -69,10 +69,11 @@ private:
                 terms.push_back(times(stride, fmt::format("i{}", loop)));
         return sum_of(terms);
     }
-    /// Packed rows are short and follow one another; those of a matrix are far apart, where no processor expects them.
-    static int ahead(bool is_panel, bool packs_right) {
+    /// Rows that are fetched before they are needed. Of a short sum that is the whole of the next panel.
+    static std::int64_t ahead(std::int64_t depth, bool packs_right) {
+        constexpr std::int64_t usual = 64;
         if (packs_right) return 0;
-        return is_panel ? 64 : 16;
+        return depth <= 2 * usual ? depth : usual;
     }
     void by_product() {
         auto const& [rows, columns, packs_left, packs_right] = step_.product;
@@ -93,7 +94,7 @@ private:
         out_.add(fmt::format(
             "product<{}, {}, {}, {}, {}, {}, {}, {}, {}L, {}L>(a0 + {}, a1 + {}, {}L, {}L, {}L, {}, {}L, {}, {}, {});",
             step_.kept[static_cast<int>(rank_) - 2], step_.kept.back(), depth, rows, columns, packs_left, packs_right,
-            ahead(is_panel, packs_right), stride(left, rank_ - 2), stride(left, rank_), batch_text(left),
+            ahead(depth, packs_right), stride(left, rank_ - 2), stride(left, rank_), batch_text(left),
             batch_text(right), stride(right, rank_), is_panel ? 1 : stride(right, rank_ - 1),
             stride(right, rank_ - 1) * columns, target, step_.target.strides[static_cast<int>(rank_) - 2],
             step_.update == Update::set ? "true" : "s == 0", to_left, to_right));
