@@ -1,132 +1,154 @@
 #!/usr/bin/env python3
-"""Programs that the superoptimizer found, as code on one thread of this machine: time, share of what the machine can do, gain over the
-input program that the same generator made.
+"""Programs that the superoptimizer found, as code on one thread of this machine: beside what people use, beside what the machine can
+do, and beside the input program that the same generator made.
 
-CPU milliseconds, medians, the program and the input in turns, inputs cold (see src/codegen/README.md). The limit is the larger of bytes /
-read rate and operations / rate of fused multiply-adds, both measured here before and after."""
+    codegen.py --only blocks [--dtype f16]   # beside torch and onnxruntime, which a venv made here has (--venv; pip takes some minutes)
+    codegen.py --only fused                  # is every built-in faster than its input, where the search says so?
+    codegen.py --only ranks                  # does the cost model rank as measuring does? (Spearman)
 
+CPU milliseconds, medians, everybody in turns, inputs cold (see src/codegen/README.md). The limit is the larger of bytes / read rate
+and operations / rate of fused multiply-adds, both medians of the same rounds. Programs come from a search of the plain program; no
+number of theirs is typed in here."""
+
+import argparse
 import json
+import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-from common import Layout, Searches, parser
+import codegen_ranks
+from codegen_blocks import BLOCKS, Block, limits_library, measure_limits, run_peers
+from common import OUT, Bar, Searches, parser, print_table
 
-LIMITS = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-typedef float vec __attribute__((vector_size(64)));
-static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
-int main(void) {
-    size_t const bytes = 512ul << 20;
-    vec* const p = aligned_alloc(2 << 20, bytes);
-    madvise(p, bytes, MADV_HUGEPAGE);
-    memset(p, 0, bytes);
-    double read = 1e9, multiply = 1e9;
-    vec sum[16] = {{0}}, x = p[0] + 0.5f, y = p[1] + 0.25f, total = {0};
-    for (int round = 0; round < 9; ++round) {
-        double start = now();
-        for (size_t i = 0; i < bytes / 64; i += 16)
-            for (int j = 0; j < 16; ++j) sum[j] += p[i + j];
-        if (now() - start < read) read = now() - start;
-        start = now();
-        for (int i = 0; i < 4000000; ++i) {
-            for (int j = 0; j < 16; ++j) sum[j] += x * y;
-            __asm__ volatile("" : "+v"(x));
-        }
-        if (now() - start < multiply) multiply = now() - start;
-    }
-    for (int j = 0; j < 16; ++j) total += sum[j];
-    printf("{\"read\": %g, \"flops\": %g, \"nothing\": %g}\n", bytes / read, 4e6 * 16 * 32 / multiply, total[0]);
-}
-"""
+SECTIONS = ("blocks", "fused", "ranks")
 
 
-@dataclass(frozen=True)
-class Block:
-    name: str
-    program: str
-    values: float  # that must be read, with weights and caches
-    flops: float
-
-    def limit_ms(self, machine: dict, bytes_per_value: int) -> float:
-        return 1e3 * max(bytes_per_value * self.values / machine["read"], self.flops / machine["flops"])
-
-
-def linear(tokens: int, hidden: int, out: int, name: str, products: int = 1) -> Block:
-    return Block(f"{name} {tokens}x{hidden}x{out}", f"builtin: {name}, tokens: {tokens}, hidden: {hidden}, out: {out}",
-                 tokens * hidden + products * hidden * out, 2 * products * tokens * hidden * out)
-
-
-BLOCKS = [
-    linear(2, 4096, 6144, "rmsnorm_linear"),
-    linear(2, 4096, 6144, "layernorm_linear"),
-    linear(2, 4096, 6144, "softmax_linear"),
-    linear(8, 4096, 4096, "gated_mlp", 2),
-    Block("lora 16x4096x4096 rank 16", "builtin: lora, tokens: 16, hidden: 4096, out: 4096, rank: 16", 4096 * 4096 + 3 * 16 * 4096, 2 * 16 * 4096 * (4096 + 32)),
-    Block("gqa decode 32/8, 4096 keys of 128", "builtin: gqa, batch: 1, heads: 32, kv_heads: 8, queries: 1, keys: 4096, head_dim: 128", 2 * 8 * 4096 * 128, 4 * 32 * 4096 * 128),
-    linear(128, 4096, 6144, "rmsnorm_linear"),
-    linear(128, 4096, 4096, "gated_mlp", 2),
-]
-
-
-def limits(folder: Path) -> dict:
-    (folder / "limits.c").write_text(LIMITS)
-    subprocess.run(["cc", "-O3", "-march=native", "-o", "limits", "limits.c"], cwd=folder, check=True)
-    return json.loads(subprocess.run(["./limits"], cwd=folder, check=True, capture_output=True, text=True).stdout)
-
-
-def best_of(searches: Searches, block: Block, dtype: str, top: int, seconds: float) -> dict | None:
-    """The quickest of the best programs."""
-    searches.finish(searches.start(f"{{kind: mugraph, program: {{{block.program}, dtype: {dtype}}}}}", Layout(1, 1), search__max_time="60s"), (0, 85))
-    run = searches.folder / str(searches.count)
-    best = None
-    for rank in range(1, top + 1):
-        folder = searches.folder / f"{searches.count}-{rank}"
-        if subprocess.run([searches.program, "emit", run, "--program", str(rank), "-o", folder], capture_output=True).returncode != 0:
-            break
-        subprocess.run(["sh", "build"], cwd=folder, check=True)
-        done = subprocess.run(["./bench", "--threads", "1", "--cpu-time", "--json", "--seconds", str(seconds)], cwd=folder, capture_output=True, text=True)
+def make_venv(folder: Path) -> Path | None:
+    """Its python; None if there is no venv or pip, or no package index. What cannot be installed is left out."""
+    python = folder / "bin/python"
+    if not python.exists() and subprocess.run([sys.executable, "-m", "venv", folder]).returncode != 0:
+        return None
+    for packages in (["numpy"], ["torch"], ["onnxruntime", "onnx"]):
+        if subprocess.run([python, "-c", f"import {', '.join(packages)}"], capture_output=True).returncode == 0:
+            continue
+        print(f"pip install {' '.join(packages)} into {folder}", file=sys.stderr, flush=True)
+        done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-input", *packages], capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"{block.name}, program {rank}: {done.stderr}")
-        told = json.loads(done.stdout)
-        best = told if best is None or told["ms"] < best["ms"] else best
-    return best
+            print(f"not installed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr, flush=True)
+            if packages == ["numpy"]:
+                return None
+    return python
+
+
+def bars_of(row: dict, block: Block) -> list[Bar]:
+    bars, name = block.bars, f"{block.name}, {row['dtype']}"
+    out = []
+    if row["dtype"] == "f32":
+        if "best" in row and bars.f32:
+            out.append(Bar(f"{name}: ratio to {row['best']['who']} ({row['best']['how']})", row["ratio"], bars.f32))
+        if bars.share:
+            out.append(Bar(f"{name}: share of the read rate", 100 * row["share"], 100 * bars.share, unit="%"))
+        return out
+    for key, ratio, bar in (("best", "ratio", bars.half_same), ("best_any", "ratio_any", bars.half_any)):
+        if key in row and bar:
+            out.append(Bar(f"{name}: ratio to {row[key]['who']} {row[key]['dtype']} ({row[key]['how']})", row[ratio], bar))
+    return out
+
+
+def with_peers(row: dict, told: dict, block: Block) -> dict:
+    """The row with who was quickest in the same dtype, and in any."""
+    own = next(one for one in told["rows"] if one["who"] == "espalier")
+    others = sorted((one for one in told["rows"] if one["who"] != "espalier"), key=lambda one: one["ms"])
+    limit = block.limit_ms(told, 4 if row["dtype"] == "f32" else 2)
+    row |= {"ms": own["ms"], "ci_ms": own["ci_ms"], "limit_ms": limit, "share": limit / own["ms"], "peers": others} | {
+        key: told[key] for key in ("left_out", "versions", "read", "flops", "rounds")}
+    same = [one for one in others if one["dtype"] == row["dtype"]]
+    if same:
+        row |= {"best": same[0], "ratio": same[0]["ms"] / own["ms"]}
+    if others:
+        row |= {"best_any": others[0], "ratio_any": others[0]["ms"] / own["ms"]}
+    return row
+
+
+def measure_block(searches: Searches, asked: argparse.Namespace, block: Block, dtype: str) -> dict | None:
+    best = codegen_ranks.best_of(searches, asked, f"{block.program}, dtype: {dtype}")
+    if best is None:
+        return None
+    row = {"block": block.name, "dtype": dtype, "ms": best["ms"], "speedup": best["speedup"], "max_error": best["max_error"]}
+    limits = limits_library(searches.folder)
+    if asked.python is None:
+        limit = block.limit_ms(measure_limits(limits), 4 if dtype == "f32" else 2)
+        return row | {"limit_ms": limit, "share": limit / best["ms"]}
+    name = next(file.name[3:-3] for file in Path(best["folder"]).glob("lib*.so"))
+    request = {"block": block.peer, "dtype": dtype, "peer_dtypes": ["f32"] if dtype == "f32" else ["f32", "f16", "bf16"],
+               "ours": best["folder"], "name": name, "limits": str(limits), "seconds": asked.peer_seconds}
+    return with_peers(row, run_peers(asked.python, request, searches.folder), block)
+
+
+def say(row: dict) -> None:
+    text = f"{row['block']:34} {row['dtype']:5}{row['ms']:9.3f} ms {100 * row['share']:4.0f} % of the limit ({row['limit_ms']:.2f} ms)"
+    for key, ratio in (("best", "ratio"), ("best_any", "ratio_any")):
+        if key in row and (key == "best" or row["dtype"] != "f32"):
+            best = row[key]
+            text += f"; {row[ratio]:.2f}x of {best['who']} {best['dtype']} {best['ms']:.2f} ms ({best['how']})"
+    print(text + f"; {row['speedup']:.2f}x of the input program", flush=True)
+
+
+def blocks_section(searches: Searches, asked: argparse.Namespace) -> tuple[list[dict], list[Bar]]:
+    rows, bars = [], []
+    for dtype in asked.dtype or ["f32"]:
+        for block in BLOCKS:
+            if asked.block not in block.name:
+                continue
+            row = measure_block(searches, asked, block, dtype)
+            if row is None:
+                print(f"{block.name}: nothing was found", file=sys.stderr)
+                continue
+            rows.append(row)
+            bars += bars_of(row, block)
+            if not asked.json:
+                say(row)
+    return rows, bars
+
+
+def arguments() -> argparse.Namespace:
+    made = parser(__doc__)
+    made.add_argument("--only", default="blocks", help="sections, with commas: blocks (the default), fused, ranks")
+    made.add_argument("--dtype", action="append", choices=["f32", "f16", "bf16"], help="of blocks; may be given several times; f32")
+    made.add_argument("--block", default="", help="blocks and built-ins whose name contains this")
+    made.add_argument("--hardware", default="", help="problem.hardware of the searches: the one that the search has by default")
+    made.add_argument("--top", type=int, default=3, help="programs that are tried (3)")
+    made.add_argument("--seconds", type=float, default=2, help="of measuring each (2)")
+    made.add_argument("--search-seconds", type=int, default=60, help="after which a search ends (60)")
+    made.add_argument("--peer-seconds", type=float, default=10, help="of measuring a block with its peers (10)")
+    made.add_argument("--venv", type=Path, default=OUT / "peers", help="where peers are installed (perf/out/peers)")
+    made.add_argument("--no-peers", action="store_true", help="install nothing, measure the emitted code alone")
+    made.add_argument("--programs", type=int, default=50, help="of each built-in, for ranks (50)")
+    return made.parse_args()
 
 
 def main() -> None:
-    arguments = parser(__doc__)
-    arguments.add_argument("--dtype", action="append", choices=["f32", "f16", "bf16"], help="may be given several times; f32")
-    arguments.add_argument("--only", default="", help="blocks whose name contains this")
-    arguments.add_argument("--top", type=int, default=3, help="programs that are tried (3)")
-    arguments.add_argument("--seconds", type=float, default=2, help="of measuring each (2)")
-    asked = arguments.parse_args()
-    rows = []
+    asked = arguments()
+    wanted = asked.only.split(",")
+    if unknown := set(wanted) - set(SECTIONS):
+        sys.exit(f"--only: no such section: {', '.join(unknown)}: use {', '.join(SECTIONS)}")
+    sections = {"blocks": blocks_section, "fused": codegen_ranks.fused_section, "ranks": codegen_ranks.ranks_section}
+    asked.python = None if asked.no_peers else make_venv(asked.venv)
+    if asked.python is None and "ranks" in wanted:
+        sys.exit("--only ranks: needs the venv, for numpy")
+    details, bars = {"load": os.getloadavg()[0], "cpu": codegen_ranks.cpu_name()}, []
     with Searches(asked.bin) as searches:
-        before = limits(searches.folder)
-        for dtype in asked.dtype or ["f32"]:
-            for block in BLOCKS:
-                if asked.only not in block.name:
-                    continue
-                told = best_of(searches, block, dtype, asked.top, asked.seconds)
-                if told is None:
-                    print(f"{block.name}: nothing was found", file=sys.stderr)
-                    continue
-                limit = block.limit_ms(before, 2 if dtype != "f32" else 4)
-                rows.append({"block": block.name, "dtype": dtype, "limit_ms": limit, "share": limit / told["ms"], **told})
-                if not asked.json:
-                    print(f"{block.name:36} {dtype:5} {told['ms']:8.3f} ms  {100 * limit / told['ms']:4.0f} % of the limit ({limit:.2f} ms)  "
-                          f"{told['speedup']:.2f}x of the input program", flush=True)
-        after = limits(searches.folder)
+        for name in wanted:
+            details[name], found = sections[name](searches, asked)
+            bars += found
     if asked.json:
-        print(json.dumps({"machine": before, "machine_after": after, "rows": rows}))
-    else:
-        print(f"one core: reads {before['read'] * 1e-9:.1f} GB/s ({after['read'] * 1e-9:.1f} after), {before['flops'] * 1e-9:.0f} GFLOP/s "
-              f"({after['flops'] * 1e-9:.0f})")
+        print(json.dumps(details | {"bars": [bar.cells() for bar in bars]}))
+        return
+    if versions := next((row["versions"] for row in details.get("blocks", []) if "versions" in row), None):
+        print("; ".join(f"{who} {text}" for who, text in versions.items()))
+    print(f"{details['cpu']}, load {details['load']:.1f}")
+    print_table(["bar", "measured", "limit", ""], [bar.cells() for bar in bars])
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ struct EmitArguments {
     std::string run;
     std::string program; ///< rank or key
     std::string target;  ///< empty: the first that the run's kind has
+    std::string format;  ///< the same
     std::string output;  ///< a new or empty folder
 };
 int emit_command(EmitArguments const& arguments);

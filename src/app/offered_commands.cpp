@@ -23,6 +23,17 @@ std::vector<std::string> names_of(std::vector<problems::Format> const& formats) 
     return names;
 }
 
+/// What was asked for with `--what`, or the first that the kind has.
+std::string chosen(OpenedRun const& run, std::string_view what, std::vector<problems::Format> const& offered,
+                   std::string const& asked) {
+    auto const names = names_of(offered);
+    if (asked.empty()) return names.empty() ? std::string() : names.front();
+    if (std::ranges::find(names, asked) == names.end())
+        throw base::InputError("--{} {}: kind {} has no such {}: use one of {}", what, asked, run.kind().name(), what,
+                               fmt::join(names, ", "));
+    return asked;
+}
+
 /// Nothing of the user's is overwritten.
 void make_folder(fs::path const& folder) {
     if (folder.empty()) throw base::InputError("--output is missing: name a new or empty folder");
@@ -46,18 +57,27 @@ bool is_offered(Has const& has) {
     return std::ranges::any_of(problems::kinds(), [&](auto const* kind) { return has(kind->offers()); });
 }
 
+/// Of all kinds, each once.
+std::vector<std::string> names_offered(std::vector<problems::Format> Offers::*which) {
+    std::vector<std::string> all;
+    for (auto const* kind : problems::kinds())
+        for (auto const& name : names_of(kind->offers().*which))
+            if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+    return all;
+}
+
 problems::Command emit() {
     auto const to = std::make_shared<EmitArguments>();
-    std::vector<std::string> targets;
-    for (auto const* kind : problems::kinds())
-        for (auto const& name : names_of(kind->offers().targets))
-            if (std::ranges::find(targets, name) == targets.end()) targets.push_back(name);
     return {.name = "emit",
             .help = "Write the files of one result into a folder",
             .examples = "Example:\n  espalier emit runs/mine --program 1 -o folder",
             .options = {{"run", "Run folder", "RUN", &to->run},
                         {"--program", "Its rank or its key (1)", "RANK|KEY", &to->program},
-                        {"--target", fmt::format("{}", fmt::join(targets, ", ")), "TARGET", &to->target},
+                        {"--target", fmt::format("{}", fmt::join(names_offered(&Offers::targets), ", ")), "TARGET",
+                         &to->target},
+                        {"--format",
+                         fmt::format("What it is for: {}", fmt::join(names_offered(&Offers::emit_formats), ", ")),
+                         "FORMAT", &to->format},
                         {"-o,--output", "A new or empty folder", "FOLDER", &to->output}},
             .run = [to](auto const&) { return emit_command(*to); }};
 }
@@ -88,15 +108,11 @@ std::vector<problems::Command> offered_commands() {
 }
 
 std::string target_of(OpenedRun const& run, std::string const& asked) {
-    auto const targets = names_of(run.kind().offers().targets);
+    auto const targets = run.kind().offers().targets;
     if (targets.empty())
         throw base::InputError("{}: results of kind {} have no files", run.summary().folder.string(),
                                run.kind().name());
-    if (asked.empty()) return targets.front();
-    if (std::ranges::find(targets, asked) == targets.end())
-        throw base::InputError("--target {}: kind {} has no such target: use one of {}", asked, run.kind().name(),
-                               fmt::join(targets, ", "));
-    return asked;
+    return chosen(run, "target", targets, asked);
 }
 
 int emit_command(EmitArguments const& arguments) {
@@ -104,7 +120,8 @@ int emit_command(EmitArguments const& arguments) {
     run.check_keys();
     auto const id = run.find(arguments.program.empty() ? "1" : arguments.program);
     auto const target = target_of(run, arguments.target);
-    auto const files = run.results().files(id, target);
+    auto const format = chosen(run, "format", run.kind().offers().emit_formats, arguments.format);
+    auto const files = run.results().files(id, {target, format});
     make_folder(arguments.output);
     for (auto const& file : files) {
         write(fs::path(arguments.output) / file.name, file.text);

@@ -123,6 +123,18 @@ double run_bytes(Shape const& tile, Shape const& whole, double element) {
     return out;
 }
 
+/// Packing moves elements: one by one on the left, where rows become columns; by vectors on the right.
+double packed_flops(Step const& step) {
+    constexpr double each_left = 16, each_right = 3;
+    if (step.product.rows == 0) return 0;
+    auto const results = static_cast<double>(program::element_count(step.kept));
+    auto const columns = static_cast<double>(step.kept.back()),
+               rows = static_cast<double>(step.kept[step.kept.rank() - 2]);
+    auto const sums = static_cast<double>(step.count());
+    return sums * ((step.product.packs_left ? each_left * results / columns : 0.0) +
+                   (step.product.packs_right ? each_right * results / rows : 0.0));
+}
+
 double step_flops(Step const& step, CpuShape const& shape) {
     auto const results = static_cast<double>(program::element_count(step.kept));
     auto const values = results * static_cast<double>(step.count());
@@ -134,9 +146,10 @@ double step_flops(Step const& step, CpuShape const& shape) {
     auto const waiting = step.product.rows > 0 && step.product.rows * step.product.columns < 8 * lanes ? 2.0 : 1.0;
     auto const short_sums = 1 + 16.0 / static_cast<double>(step.count());
     auto const of_left = 4 * step.product.rows * step.count(); // should stay in the first cache while panels pass
-    auto const far_left = of_left > (24 << 10) ? 1.3 : 1.0;
+    auto const is_once = step.kept.rank() > 1 && step.product.rows >= step.kept[step.kept.rank() - 2];
+    auto const far_left = of_left > (24 << 10) && !is_once ? 1.3 : 1.0;
     auto const slow = step.product.rows > 0 ? 1.0 : 6.0;
-    return values * padded * waiting * short_sums * far_left * slow;
+    return values * padded * waiting * short_sums * far_left * slow + packed_flops(step);
 }
 
 constexpr double run_overhead_bytes = 150; ///< what a jump in memory costs, measured as bytes that could have been read

@@ -2,7 +2,7 @@
 set(functions "")
 foreach(pair cpu_prelude:cpu.cpp conversions_text:conversions.cpp functions_text:functions.cpp product_text:products.cpp
              reference_prelude:reference.cpp threads_text:threads.cpp memory_text:memory.cpp harness_text:harness.cpp
-             wrapper_text:wrapper.py calibration_text:calibrate.cpp opencl_prelude:opencl.cl cuda_prelude:cuda.cu tensor_cores_text:tensor_cores.h gpu_words_text:gpu_words.h
+             wrapper_text:wrapper.py torch_op_text:torch_op.py calibration_text:calibrate.cpp opencl_prelude:opencl.cl cuda_prelude:cuda.cu tensor_cores_text:tensor_cores.h gpu_words_text:gpu_words.h
              opencl_host_text:opencl_host.c cuda_host_text:cuda_host.cu gpu_whole_text:gpu_whole.c)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 function)

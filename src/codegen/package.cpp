@@ -87,6 +87,10 @@ std::string identifier(std::string_view text) {
     return out;
 }
 
+std::vector<TextFile> torch_files(Package const& package) {
+    return {{package.name + "_torch.py", torch_source(make_plan(package.program), package.name)}};
+}
+
 std::vector<TextFile> cpu_package(Package const& package) {
     auto const numbers = this_machines_numbers();
     auto const plan = plan_for_cpu(package.program, package.weights, numbers);

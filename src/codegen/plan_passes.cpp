@@ -104,14 +104,25 @@ Product shape_of(Step const& step, CpuShape const& cpu, std::int64_t panel) {
     return {.rows = divided_up(rows, divided_up(rows, fitting)), .columns = vectors * cpu.lanes};
 }
 
+/// Whether rows are sums of neighbours, and so close that the first cache has a block of them as they are: rows that
+/// are a page apart would meet in one of its sets.
+bool are_near(Step const& step, Plan const& plan) {
+    constexpr std::int64_t far_bytes = 2048;
+    auto const rank = static_cast<std::size_t>(step.kept.rank());
+    auto const& left = step.reads[0];
+    auto const each = program::info(plan.arithmetic).size_bytes;
+    return stride_of(step, left, rank) == 1 && stride_of(step, left, rank - 2).value() * each <= far_bytes;
+}
+
 void choose(Step& step, Plan& plan, CpuShape const& cpu) {
     if (!is_product(step, plan)) return;
     auto const rank = static_cast<std::size_t>(step.kept.rank());
     auto const rows = step.kept[step.kept.rank() - 2], depth = step.reduced[0];
     auto const panel = plan.buffers[step.reads[1].view.buffer].panel;
     step.product = shape_of(step, cpu, panel);
-    step.product.packs_left = rows > step.product.rows || (rows >= 4 && step.kept.back() >= 8 * step.product.columns) ||
-                              plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic;
+    auto const is_reused = rows > step.product.rows || (rows >= 4 && step.kept.back() >= 8 * step.product.columns);
+    step.product.packs_left =
+        plan.buffers[step.reads[0].view.buffer].dtype != plan.arithmetic || (is_reused && !are_near(step, plan));
     step.product.packs_right =
         panel == 0 && (stride_of(step, step.reads[1], rank - 1) != 1 || rows > 2 * step.product.rows);
     if (step.product.packs_left)

@@ -70,10 +70,11 @@ private:
                 terms.push_back(times(stride, fmt::format("i{}", loop)));
         return sum_of(terms);
     }
-    /// Packed rows are short and follow one another; those of a matrix are far apart, where no processor expects them.
-    static int ahead(bool is_panel, bool packs_right) {
+    /// Rows that are fetched before they are needed. Of a short sum that is the whole of the next panel.
+    static std::int64_t ahead(std::int64_t depth, bool packs_right) {
+        constexpr std::int64_t usual = 64;
         if (packs_right) return 0;
-        return is_panel ? 64 : 16;
+        return depth <= 2 * usual ? depth : usual;
     }
     void by_product() {
         for (std::size_t loop = 0; loop + 2 < rank_; ++loop) open_loop(loop);
@@ -98,20 +99,20 @@ private:
             return out_.close();
         }
         auto const& [rows, columns, packs_left, packs_right] = step_.product;
-        auto const is_panel = buffer(step_.reads[1].view).panel > 0;
-        out_.add(fmt::format("product<{}, {}, {}, {}, {}, {}, {}, {}>({});", sizes[0], sizes[1], sizes[2], rows,
-                             columns, packs_left, packs_right, ahead(is_panel, packs_right), arguments));
+        auto const stride = [&](std::size_t loop) { return stride_of(step_, step_.reads[0], loop).value(); };
+        out_.add(fmt::format("product<{}, {}, {}, {}, {}, {}, {}, {}, {}L, {}L>({});", sizes[0], sizes[1], sizes[2],
+                             rows, columns, packs_left, packs_right, ahead(sizes[2], packs_right), stride(rank_ - 2),
+                             stride(rank_), arguments));
     }
     [[nodiscard]] std::string product_arguments() const {
         auto const &left = step_.reads[0], &right = step_.reads[1];
-        auto const stride = [&](Source const& of, std::size_t loop) { return stride_of(step_, of, loop).value(); };
-        auto const column = stride(right, rank_ - 1);
+        auto const column = stride_of(step_, right, rank_ - 1).value();
         std::vector<std::string> target{"o"};
         for (std::size_t i = 0; i + 2 < rank_; ++i)
             target.push_back(times(step_.target.strides[static_cast<int>(i)], fmt::format("i{}", i)));
-        return fmt::format("a0 + {}, {}L, {}L, a1 + {}, {}L, {}L, {}L, {}, {}L, {}", batch_text(left),
-                           stride(left, rank_ - 2), stride(left, rank_), batch_text(right), stride(right, rank_),
-                           buffer(right.view).panel > 0 ? 1 : column, column * step_.product.columns, sum_of(target),
+        return fmt::format("a0 + {}, a1 + {}, {}L, {}L, {}L, {}, {}L, {}", batch_text(left), batch_text(right),
+                           stride_of(step_, right, rank_).value(), buffer(right.view).panel > 0 ? 1 : column,
+                           column * step_.product.columns, sum_of(target),
                            step_.target.strides[static_cast<int>(rank_) - 2],
                            step_.update == Update::set ? "true" : "s == 0");
     }

@@ -38,5 +38,7 @@ namespace espalier::codegen {
 [[nodiscard]] std::string_view calibration_text();
 /// Of the Python module, below what differs from program to program.
 [[nodiscard]] std::string_view wrapper_text();
+/// Of the module that registers an op of torch, below the same.
+[[nodiscard]] std::string_view torch_op_text();
 
 } // namespace espalier::codegen

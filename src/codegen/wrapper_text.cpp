@@ -40,4 +40,31 @@ std::string wrapper_source(Plan const& plan, std::string const& name) {
            "\n\n" + std::string(wrapper_text());
 }
 
+std::string torch_source(Plan const& plan, std::string const& name) {
+    std::vector<std::string> inputs;
+    for (std::size_t i = 0; i < plan.inputs.size(); ++i) inputs.push_back(fmt::format("Tensor input_{}", i));
+    std::vector<std::string_view> const outputs(plan.outputs.size(), "Tensor");
+    auto const made = outputs.size() == 1 ? std::string("Tensor") : fmt::format("({})", fmt::join(outputs, ", "));
+    return fmt::format(R"py("""lib{0}.so as an op of torch for tensors on the CPU, after `sh build`:
+
+    import torch, {0}_torch
+    torch.ops.espalier_{0}.run(..)               # inputs as {0}.INPUTS says; weights are packed in every call
+    torch.ops.espalier_{0}.pack(tensor, input)   # once: what run() takes in place of input number `input`
+
+{0}_torch.run and {0}_torch.pack are the same. No gradients."""
+import ctypes
+
+import torch
+import torch.library
+
+import {0} as _code
+
+NAMESPACE = "espalier_{0}"
+SCHEMA = "run({1}) -> {2}"
+
+)py",
+                       name, fmt::join(inputs, ", "), made) +
+           std::string(torch_op_text());
+}
+
 } // namespace espalier::codegen

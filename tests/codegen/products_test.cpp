@@ -4,11 +4,14 @@
 #include "support/doubles.hpp"
 #include "support/packages.hpp"
 
+#include "espalier/codegen/program_text.hpp"
 #include "espalier/program/text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace espalier::codegen {
 namespace {
@@ -145,6 +148,53 @@ TEST(Products, of_library_ops_that_broadcast_or_have_many_dimensions_or_two_term
             return step.product.rows > 0;
         })) << program::to_text(graphs[i]);
     }
+}
+
+/// The plan with W in panels as wide as the product takes them.
+Plan with_panels(Graph const& graph, CpuShape const& cpu) {
+    auto const columns = make_plan(graph, cpu).kernels[0].in_loop[0].product.columns;
+    return make_plan(graph, cpu, {0, columns});
+}
+
+TEST(Products, of_panels_are_exact_for_every_block_of_rows) {
+    std::vector<Graph> graphs;
+    for (auto const rows : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 16, 17, 26, 27, 40})
+        for (auto const inner : {24, 140}) // less than what is fetched ahead, and more
+            graphs.push_back(blocked({1, rows, inner, 192}, OpCode::matmul, {1, 2}));
+    graphs.push_back(blocked({1, 9, 140, 200}, OpCode::matmul, {1, 2, 2})); // the last panel is filled up
+    graphs.push_back(blocked({1, 27, 31, 209}, OpCode::matmul, {1, 2, 2})); // the last tiles are smaller as well
+    graphs.push_back(blocked({1, 17, 140, 100, program::DType::f64}, OpCode::matmul, {1, 2}));
+    std::set<std::pair<std::int64_t, std::int64_t>> shapes;
+    for (auto const& [cpu, flags] : std::vector<std::pair<CpuShape, std::string>>{
+             {{.lanes = 16, .vectors = 32}, "-march=native"}, {{.lanes = 8, .vectors = 16}, "-mavx2 -mfma"}}) {
+        compiled::Library const library(
+            graphs, "-std=c++17 -O1 -fopenmp " + flags, "",
+            [&](Graph const& graph, std::string const& name) { return cpu_source(with_panels(graph, cpu), name); });
+        for (std::size_t i = 0; i < graphs.size(); ++i) {
+            auto const inputs = integers(graphs[i]);
+            auto const plan = with_panels(graphs[i], cpu);
+            ASSERT_GT(plan.buffers[1].panel, 0);
+            shapes.emplace(plan.kernels[0].in_loop[0].product.rows, plan.kernels[0].in_loop[0].product.columns);
+
+            auto const found = library.run(i, inputs);
+
+            EXPECT_EQ(found[0], doubles::Interpreter(graphs[i]).run(inputs)[0].values) << program::to_text(graphs[i]);
+        }
+    }
+    EXPECT_GE(shapes.size(), 12u);
+}
+
+TEST(Products, pack_rows_only_where_they_are_far_apart) {
+    CpuShape const cpu{.lanes = 16, .vectors = 32};
+    auto const packs = [&](std::int64_t inner, int steps) {
+        return make_plan(blocked({1, 64, inner, 64}, OpCode::matmul, {1, steps}), cpu)
+            .kernels[0]
+            .in_loop[0]
+            .product.packs_left;
+    };
+
+    EXPECT_FALSE(packs(512, 2));
+    EXPECT_TRUE(packs(4096, 16));
 }
 
 } // namespace

@@ -133,6 +133,7 @@ private:
         std::vector<std::vector<T>> values, outputs;
         for (auto const& input : inputs)
             for (values.emplace_back(); auto const value : input.values) values.back().push_back(T(value));
+        for (std::size_t n = 0; n < values.size(); ++n) pack(name, static_cast<int>(n), values[n]);
         auto const infos = program::infer(graphs_[i]);
         for (auto const id : graphs_[i].outputs)
             outputs.emplace_back(static_cast<std::size_t>(program::element_count(infos[id].shape)), nothing);
@@ -149,6 +150,17 @@ private:
         for (auto const& output : outputs)
             for (found.emplace_back(); auto const value : output) found.back().push_back(double(value));
         return found;
+    }
+
+    /// As the program takes it.
+    template <class T>
+    void pack(std::string const& name, int input, std::vector<T>& values) const {
+        auto* const bytes = reinterpret_cast<unsigned long (*)(int)>(dlsym(handle_, (name + "_packed_bytes").c_str()));
+        if (bytes == nullptr || bytes(input) == 0) return;
+        std::vector<T> packed(bytes(input) / sizeof(T), T(0));
+        reinterpret_cast<void (*)(int, void const*, void*)>(dlsym(handle_, (name + "_pack").c_str()))(
+            input, values.data(), packed.data());
+        values = packed;
     }
 
     Folder folder_;

@@ -26,6 +26,9 @@ struct Package {
 /// A folder that stands alone: `sh build` compiles it with the system's compiler, `./bench` checks and measures it.
 [[nodiscard]] std::vector<TextFile> cpu_package(Package const& package);
 
+/// What torch needs besides: the program as an op of torch.library.
+[[nodiscard]] std::vector<TextFile> torch_files(Package const& package);
+
 /// `rmsnorm_linear` of whatever a program is called.
 [[nodiscard]] std::string identifier(std::string_view text);
 

@@ -19,4 +19,14 @@ struct Target {
 [[nodiscard]] std::span<Target const> targets();
 [[nodiscard]] Target const* find_target(std::string_view name);
 
+/// A way in which a program is used: what the folder then has besides.
+struct Form {
+    std::string_view name;
+    std::string_view help;
+    std::string_view target; ///< the only one that has it; empty: all have
+    std::vector<TextFile> (*more)(Package const&);
+};
+/// The first is the default.
+[[nodiscard]] std::span<Form const> forms();
+
 } // namespace espalier::codegen

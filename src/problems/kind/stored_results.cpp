@@ -69,7 +69,7 @@ std::string StoredResults::view(std::string const& name, std::size_t, std::strin
     throw base::InputError("runs of kind {} have no {}", run_.info.kind, name);
 }
 
-std::vector<File> StoredResults::files(std::size_t, std::string const&) const {
+std::vector<File> StoredResults::files(std::size_t, EmitOptions const&) const {
     throw base::InputError("results of kind {} have no files", run_.info.kind);
 }
 

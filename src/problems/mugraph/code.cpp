@@ -4,6 +4,7 @@
 
 #include "espalier/base/build_info.hpp"
 #include "espalier/base/contract.hpp"
+#include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
 #include "espalier/codegen/measure.hpp"
 #include "espalier/codegen/target.hpp"
@@ -207,12 +208,24 @@ std::vector<Format> code_targets() {
     return out;
 }
 
+std::vector<Format> code_forms() {
+    std::vector<Format> out;
+    for (auto const& form : codegen::forms()) out.push_back({std::string(form.name), std::string(form.help)});
+    return out;
+}
+
 std::vector<File> program_files(MugraphConfig const& config, search::ResultRecord const& record, std::size_t id,
-                                std::string const& target) {
-    auto const* const row = codegen::find_target(target);
-    ESP_EXPECT(row != nullptr);
+                                EmitOptions const& options) {
+    auto const* const target = codegen::find_target(options.target);
+    auto const form = std::ranges::find(codegen::forms(), options.format, &codegen::Form::name);
+    ESP_EXPECT(target != nullptr && form != codegen::forms().end());
+    if (!form->target.empty() && form->target != options.target)
+        throw base::InputError("--format {}: there is none for --target {}: use --target {}, or leave --format out",
+                               options.format, options.target, form->target);
+    auto const package = package_of(config, record, id);
     std::vector<File> files;
-    for (auto const& file : row->package(package_of(config, record, id))) files.push_back({file.name, file.text});
+    for (auto const& made : {target->package(package), form->more(package)})
+        for (auto const& file : made) files.push_back({file.name, file.text});
     return files;
 }
 

@@ -7,9 +7,10 @@ namespace espalier::problems::mugraph {
 
 /// What `emit` offers; the first is the default.
 [[nodiscard]] std::vector<Format> code_targets();
+[[nodiscard]] std::vector<Format> code_forms();
 /// The folder of a stored program, result `id`.
 [[nodiscard]] std::vector<File> program_files(MugraphConfig const& config, search::ResultRecord const& record,
-                                              std::size_t id, std::string const& target);
+                                              std::size_t id, EmitOptions const& options);
 
 /// Where programs are measured, for scripts.
 [[nodiscard]] base::Json machine_json();

@@ -88,8 +88,8 @@ public:
         auto const record = ranked()[id - 1];
         return format == "explain" ? explained(own(), record) : program_in(record, format);
     }
-    [[nodiscard]] std::vector<File> files(std::size_t id, std::string const& target) const override {
-        return program_files(own(), ranked().at(id - 1), id, target);
+    [[nodiscard]] std::vector<File> files(std::size_t id, EmitOptions const& options) const override {
+        return program_files(own(), ranked().at(id - 1), id, options);
     }
     [[nodiscard]] Measurement measure_with(std::size_t id, MeasureOptions const& options) const override {
         return measured_program(own(), ranked().at(id - 1), id, options);
@@ -181,7 +181,9 @@ public:
         return std::make_unique<Stored>(std::move(run));
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
-    [[nodiscard]] Offers offers() const override { return {.targets = code_targets(), .can_measure = true}; }
+    [[nodiscard]] Offers offers() const override {
+        return {.targets = code_targets(), .emit_formats = code_forms(), .can_measure = true};
+    }
     [[nodiscard]] std::size_t measured_at_end(config::RunConfig const& config) const override {
         if (config.measure.top >= 0) return static_cast<std::size_t>(config.measure.top);
         return config.problem.as<MugraphConfig>().hardware.name == config::here_name ? 5 : 0;

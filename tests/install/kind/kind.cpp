@@ -110,7 +110,7 @@ public:
         if (text.empty()) throw espalier::base::InputError("no subset has {} numbers", number);
         return text;
     }
-    std::vector<problems::File> files(std::size_t id, std::string const&) const override {
+    std::vector<problems::File> files(std::size_t id, problems::EmitOptions const&) const override {
         auto const check = fmt::format("print(sum(map(int, open('numbers').read().split())) == {})\n", own().target);
         return {{"numbers", ranked()[id - 1].text + "\n"}, {"check.py", check}};
     }

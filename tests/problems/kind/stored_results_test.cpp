@@ -56,7 +56,7 @@ TEST_F(Counted, has_nothing_but_counts_and_says_so) {
     EXPECT_THAT(refusal([](auto const& run) { (void)run.one(1, "text"); }), HasSubstr("kind leaves"));
     EXPECT_THAT(refusal([](auto const& run) { (void)run.whole("csv"); }), HasSubstr("no format of their own"));
     EXPECT_THAT(refusal([](auto const& run) { (void)run.view("placement", 1, ""); }), HasSubstr("have no placement"));
-    EXPECT_THAT(refusal([](auto const& run) { (void)run.files(1, "cpu"); }), HasSubstr("have no files"));
+    EXPECT_THAT(refusal([](auto const& run) { (void)run.files(1, {"cpu", ""}); }), HasSubstr("have no files"));
     EXPECT_THAT(refusal([](auto const& run) { (void)run.measure(1); }), HasSubstr("cannot be measured"));
 }
 

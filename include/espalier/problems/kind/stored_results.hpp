@@ -63,7 +63,8 @@ struct View {
 struct Offers {
     std::vector<Format> run_formats = {}; ///< of the whole run
     std::vector<View> views = {};
-    std::vector<Format> targets = {}; ///< of `emit`, the first is the default; empty: a result has no files
+    std::vector<Format> targets = {};      ///< of `emit`, the first is the default; empty: a result has no files
+    std::vector<Format> emit_formats = {}; ///< what its folder is for, the first is the default; empty: there is one
     bool can_measure = false;
 };
 
@@ -71,6 +72,12 @@ struct Offers {
 struct File {
     std::string name; ///< relative to the folder that was asked for
     std::string text;
+};
+
+/// Which files: of what the kind offers.
+struct EmitOptions {
+    std::string target;
+    std::string format;
 };
 
 /// The outcome of checking a stored result again.
@@ -134,7 +141,7 @@ public:
     [[nodiscard]] virtual std::string whole(std::string const& format) const;
     [[nodiscard]] virtual std::string view(std::string const& name, std::size_t number,
                                            std::string const& format) const;
-    [[nodiscard]] virtual std::vector<File> files(std::size_t id, std::string const& target) const;
+    [[nodiscard]] virtual std::vector<File> files(std::size_t id, EmitOptions const& options) const;
     /// Nothing else should run meanwhile.
     [[nodiscard]] virtual Measurement measure(std::size_t id) const;
     [[nodiscard]] virtual Measurement measure_with(std::size_t id, MeasureOptions const&) const { return measure(id); }
