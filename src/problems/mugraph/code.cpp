@@ -121,7 +121,8 @@ codegen::MeasureOptions codegen_options(MeasureOptions const& options) {
 /// Everything that decides what is executed: the program, what it is compared with, and who generates the code.
 std::uint64_t hash_of_executed(MugraphConfig const& config, search::ResultRecord const& record) {
     auto const input = program::build(config.program);
-    auto hash = base::hash_text(record.text + program::to_text(input) + base::build_info().commit);
+    auto const build = base::build_info();
+    auto hash = base::hash_text(record.text + program::to_text(input) + build.version + build.commit);
     for (auto const weight : weights_of(config.program))
         hash = base::hash_combine(hash, static_cast<std::uint64_t>(weight));
     return hash;
