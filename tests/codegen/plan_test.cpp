@@ -6,6 +6,7 @@
 #include "espalier/program/text.hpp"
 
 #include "support/doubles.hpp"
+#include "support/packages.hpp"
 #include "support/random_programs.hpp"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,7 @@ TEST(CpuNumbers, keep_what_random_programs_compute) {
     int changed = 0;
     for (auto const cuts : {Cuts::even, Cuts::uneven}) {
         programs::RandomPrograms random(base::Seed{41}, cuts);
-        for (int i = 0; i < 300; ++i) {
+        for (int i = 0; i < packages::count_of_programs(300); ++i) {
             auto const input = in_f32(random.next());
 
             auto const output = for_cpu(input, {.shape = {}, .threads = 2});
