@@ -321,37 +321,6 @@ TEST(Source, a_transpose_is_made_where_it_is_needed) {
     EXPECT_EQ(build(source).ops, (std::vector{op(OpCode::matmul_nt, {0, 1}), op(OpCode::transpose, {1})}));
 }
 
-/// The shape of a product of tensors with these dimensions, and what it is made of.
-std::pair<Shape, std::vector<OpCode>> product_of(std::vector<std::string> left, std::vector<std::string> right,
-                                                 std::string const& name = "matmul") {
-    auto source = product();
-    source.inputs = {{"X", std::move(left)}, {"W", std::move(right)}};
-    source.ops = {{{"Z"}, name, {"X", "W"}, {}}};
-    auto const graph = build(source);
-    std::vector<OpCode> ops;
-    for (auto const& one : graph.ops) ops.push_back(one.code);
-    return {infer(graph)[graph.outputs[0]].shape, ops};
-}
-
-TEST(Source, a_vector_is_a_row_or_a_column_that_the_product_does_not_have) {
-    using enum OpCode;
-    std::vector const both{reshape, matmul, reshape};
-    EXPECT_EQ(product_of({"K"}, {"K", "N"}), std::pair(Shape{96}, both));
-    EXPECT_EQ(product_of({"B", "K"}, {"K"}), std::pair(Shape{2}, both));
-    EXPECT_EQ(product_of({"K"}, {"B", "K", "N"}), std::pair(Shape{2, 96}, both));
-    EXPECT_EQ(product_of({"N", "B", "K"}, {"K"}), std::pair(Shape{96, 2}, both));
-    EXPECT_EQ(product_of({"K"}, {"N", "K"}, "matmul_nt"),
-              std::pair(Shape{96}, std::vector{reshape, matmul_nt, reshape}));
-    EXPECT_EQ(product_of({"K"}, {"K"}), std::pair(Shape{1}, std::vector{reshape, reshape, matmul, reshape}));
-}
-
-TEST(Source, a_vector_of_another_size_is_refused_as_it_was_written) {
-    auto source = product();
-    source.inputs[0].dims = {"N"};
-
-    EXPECT_NE(only_problem(source).message.find("got X [N] = [96] and W [K, N] = [64, 96]"), std::string::npos);
-}
-
 TEST(Symbols, are_names_then_literal_sizes_without_ones) {
     auto source = product();
     source.dims.push_back({"One", 1});

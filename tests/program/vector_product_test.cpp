@@ -1,0 +1,49 @@
+#include "espalier/program/source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+/// Matmuls of which an operand is a vector, with the shapes that numpy gives them.
+namespace espalier::program {
+namespace {
+
+Source product(std::vector<std::string> left, std::vector<std::string> right, std::string const& name) {
+    Source out;
+    out.dims = {{"B", 2}, {"K", 64}, {"N", 96}};
+    out.inputs = {{"X", std::move(left)}, {"W", std::move(right)}};
+    out.ops = {{{"Z"}, name, {"X", "W"}, {}}};
+    out.outputs = {"Z"};
+    return out;
+}
+
+/// The shape of a product of tensors with these dimensions, and what it is made of.
+std::pair<Shape, std::vector<OpCode>> product_of(std::vector<std::string> left, std::vector<std::string> right,
+                                                 std::string const& name = "matmul") {
+    auto const graph = build(product(std::move(left), std::move(right), name));
+    std::vector<OpCode> ops;
+    for (auto const& one : graph.ops) ops.push_back(one.code);
+    return {infer(graph)[graph.outputs[0]].shape, ops};
+}
+
+TEST(VectorProduct, is_that_of_a_row_or_a_column_without_that_dimension) {
+    using enum OpCode;
+    std::vector const both{reshape, matmul, reshape};
+    EXPECT_EQ(product_of({"K"}, {"K", "N"}), std::pair(Shape{96}, both));
+    EXPECT_EQ(product_of({"B", "K"}, {"K"}), std::pair(Shape{2}, both));
+    EXPECT_EQ(product_of({"K"}, {"B", "K", "N"}), std::pair(Shape{2, 96}, both));
+    EXPECT_EQ(product_of({"N", "B", "K"}, {"K"}), std::pair(Shape{96, 2}, both));
+    EXPECT_EQ(product_of({"K"}, {"N", "K"}, "matmul_nt"),
+              std::pair(Shape{96}, std::vector{reshape, matmul_nt, reshape}));
+    EXPECT_EQ(product_of({"K"}, {"K"}), std::pair(Shape{1}, std::vector{reshape, reshape, matmul, reshape}));
+}
+
+TEST(VectorProduct, of_another_size_is_refused_as_it_was_written) {
+    auto const problems = check(product({"N"}, {"K", "N"}, "matmul"));
+
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_NE(problems[0].message.find("got X [N] = [96] and W [K, N] = [64, 96]"), std::string::npos);
+}
+
+} // namespace
+} // namespace espalier::program
