@@ -135,7 +135,9 @@ public:
         return std::make_unique<Stored>(std::move(run));
     }
     [[nodiscard]] std::vector<Format> formats() const override { return program_formats(); }
-    [[nodiscard]] Offers offers() const override { return {.targets = code_targets(), .emit_formats = code_forms(), .can_measure = true}; }
+    [[nodiscard]] Offers offers() const override {
+        return {.targets = code_targets(), .emit_formats = code_forms(), .can_measure = true};
+    }
 };
 
 } // namespace
