@@ -22,6 +22,7 @@ from codegen_reference import Tensors
 
 COLD_BYTES = 192 << 20      # of all copies of what is read
 SLOW = 3.0                  # contenders that take so many times the best of their dtype are left out after two calls
+HOPELESS = 10.0             # ... after the first
 LEAST_ROUNDS = 9
 
 
@@ -115,12 +116,20 @@ def peers(tensors: Tensors) -> tuple[list[Contender], dict[str, str]]:
     return found, versions
 
 
+def best_peer(contenders: list[Contender], dtype: str) -> float:
+    """Its time in ms."""
+    return min((one.ms[-1] for one in contenders if one.dtype == dtype and one.who != "espalier"), default=math.inf)
+
+
 def tried(contenders: list[Contender], expected: numpy.ndarray) -> tuple[list[Contender], list[dict]]:
     """Those that compute the right thing and are not far behind, and what became of the others."""
     kept, left = [], []
     for one in contenders:
         try:
             one.run()
+            if one.ms[-1] > HOPELESS * best_peer(kept, one.dtype):
+                left.append({"who": one.who, "how": one.how, "dtype": one.dtype, "why": f"slow: {one.ms[-1]:.1f} ms"})
+                continue
             result = one.to_numpy(one.run()).reshape(expected.shape)
         except Exception as why:     # a layout or dtype that it does not have
             left.append({"who": one.who, "how": one.how, "dtype": one.dtype, "why": str(why).splitlines()[0][:200]})
@@ -128,10 +137,9 @@ def tried(contenders: list[Contender], expected: numpy.ndarray) -> tuple[list[Co
         one.error = float(numpy.max(numpy.abs(result - expected)) / math.sqrt(numpy.mean(expected ** 2)))
         kept.append(one)
     for one in list(kept):
-        quickest = min(other.ms[-1] for other in kept if other.dtype == one.dtype)
         if not one.error < {"f32": 1e-4, "f16": 1e-2, "bf16": 0.15}[one.dtype]:
             left.append({"who": one.who, "how": one.how, "dtype": one.dtype, "why": f"wrong: error {one.error:.3g}"})
-        elif one.ms[-1] > SLOW * quickest and one.who != "espalier":
+        elif one.ms[-1] > SLOW * best_peer(kept, one.dtype) and one.who != "espalier":
             left.append({"who": one.who, "how": one.how, "dtype": one.dtype, "why": f"slow: {one.ms[-1]:.1f} ms"})
         else:
             continue
