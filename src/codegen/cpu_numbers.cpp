@@ -58,9 +58,26 @@ bool names_sizes(Graph const& block) {
     });
 }
 
+/// Whether operands that are combined element by element broadcast where they did: two dimensions that are cut
+/// differently may come to be equal by accident, and then mean something else.
+bool broadcasts_alike(Graph const& block, program::TensorInfos const& before, program::TensorInfos const& after) {
+    auto const differs = [&](program::Op const& op, program::TensorInfos const& tensors, int from_end) {
+        auto const &a = tensors[op.inputs[0]].shape, &b = tensors[op.inputs[1]].shape;
+        return a[a.rank() - from_end] != b[b.rank() - from_end];
+    };
+    return std::ranges::all_of(block.ops, [&](auto const& op) {
+        if (op.inputs.size() != 2 || program::info(op.code).field.access != program::Access::pointwise) return true;
+        auto const rank = std::min(before[op.inputs[0]].shape.rank(), before[op.inputs[1]].shape.rank());
+        for (int d = 1; d <= rank; ++d)
+            if (differs(op, before, d) != differs(op, after, d)) return false;
+        return true;
+    });
+}
+
 /// The block with these numbers, or nothing if they do not fit.
 std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operands,
                                   std::array<std::int64_t, 4> const& parts, std::vector<Shape> const& wanted) {
+    auto const before = program::infer(block);
     std::ranges::copy_n(parts.begin(), 3, block.schedule.grid.begin());
     block.schedule.loop = parts[3];
     try {
@@ -69,6 +86,7 @@ std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operand
         auto const tensors = program::infer(block);
         for (std::size_t i = 0; i < wanted.size(); ++i)
             if (!(joined_shape(tensors[block.outputs[i]].shape, block.schedule) == wanted[i])) return std::nullopt;
+        if (!broadcasts_alike(block, before, tensors)) return std::nullopt;
         return block;
     } catch (base::InputError const&) {
         return std::nullopt;
