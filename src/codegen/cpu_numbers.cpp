@@ -89,9 +89,27 @@ bool names_sizes(Graph const& block) {
     });
 }
 
+/// Whether operands that are combined element by element broadcast where they did: two dimensions that are cut
+/// differently may come to be equal by accident, and then mean something else. Single elements meet as before.
+bool broadcasts_alike(Graph const& block, program::TensorInfos const& before, program::TensorInfos const& after) {
+    auto const size = [](program::TensorInfos const& tensors, TensorId id, int from_end) {
+        return tensors[id].shape[tensors[id].shape.rank() - from_end];
+    };
+    return std::ranges::none_of(block.ops, [&](auto const& op) {
+        if (op.inputs.size() != 2 || program::info(op.code).field.access != program::Access::pointwise) return false;
+        auto const a = op.inputs[0], b = op.inputs[1];
+        for (int d = 1; d <= std::min(before[a].shape.rank(), before[b].shape.rank()); ++d)
+            if (auto const own = size(after, a, d);
+                own > 1 && own == size(after, b, d) && size(before, a, d) != size(before, b, d))
+                return true;
+        return false;
+    });
+}
+
 /// The block with these numbers, or nothing if they do not fit.
 std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operands,
                                   std::array<std::int64_t, 4> const& parts, std::vector<Shape> const& wanted) {
+    auto const before = program::infer(block);
     std::ranges::copy_n(parts.begin(), 3, block.schedule.grid.begin());
     block.schedule.loop = parts[3];
     try {
@@ -105,6 +123,7 @@ std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operand
             auto const& tile = tensors[block.outputs[i]];
             if (!(joined_shape(tile.shape, block.schedule, tile.tails) == wanted[i])) return std::nullopt;
         }
+        if (!broadcasts_alike(block, before, tensors)) return std::nullopt;
         return block;
     } catch (base::InputError const&) {
         return std::nullopt;

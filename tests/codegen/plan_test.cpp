@@ -160,6 +160,25 @@ TEST(CpuNumbers, are_chosen_for_attention_in_steps) {
         EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
 }
 
+TEST(CpuNumbers, do_not_make_equal_what_broadcast_before) {
+    program::Schedule schedule{.grid = {8, 1, 1}, .loop = 64, .output = {0, -1, -1}};
+    schedule.inputs = {{{0, -1, -1}, 1}, {{-1, -1, -1}, 0}, {{0, -1, -1}, -1}};
+    programs::GraphBuilder kernel, block(schedule);
+    std::vector<program::Shape> const shapes{{8, 256}, {256, 64}, {8, 64}};
+    std::vector<int> outside, inside;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        outside.push_back(kernel.input(shapes[i]));
+        inside.push_back(block.input(tile_shape(shapes[i], schedule.inputs[i], schedule)));
+    }
+    auto const scaled = block.op(program::OpCode::mul, {inside[1], inside[2]});
+    auto const sum = block.op(program::OpCode::accumulate, {block.op(program::OpCode::matmul, {inside[0], scaled})});
+    auto const input = in_f32(kernel.build({kernel.graph(block.build({sum}), outside)}));
+
+    auto const body = for_cpu(input, {.shape = {}, .threads = 1}).bodies[0];
+
+    EXPECT_EQ(body.inputs[2].shape[0], 1); // a row of scales for every step: with more, rows would meet steps
+}
+
 TEST(CpuNumbers, make_a_kernel_of_a_library_product) {
     auto const output = for_cpu(in_f32(programs::rms_linear({4, 96, 64})), {.shape = {}, .threads = 2});
 
