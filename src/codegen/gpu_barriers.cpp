@@ -51,7 +51,7 @@ class Pieces {
 public:
     explicit Pieces(std::vector<Buffer> const& buffers) : buffers_(buffers) {
         for (auto const& buffer : buffers)
-            if (buffer.place == Place::tile && is_small(buffer)) pieces_ = 2;
+            if (buffer.home == Home::tile && is_small(buffer)) pieces_ = 2;
     }
     [[nodiscard]] std::int64_t count(GpuKernel const& kernel) const { return kernel.local_elements * pieces_; }
     /// visit(piece) for those of an element of the arithmetic, or of element `at` of a copy of a tile.
@@ -212,7 +212,7 @@ private:
     }
     void read(Source const& source, Loops const& loops, std::int64_t t) const {
         auto const& buffer = buffers_[source.view.buffer];
-        if (buffer.place != Place::tile || !is_inside(source, loops)) return;
+        if (buffer.home != Home::tile || !is_inside(source, loops)) return;
         std::int64_t at = 0;
         for (int d = 0; d < source.index.rank(); ++d) at += value_of(source.index[d], loops) * source.view.strides[d];
         pieces_.of_tile(buffer, moment_.copy, at, [&](std::int64_t piece) {
@@ -225,7 +225,7 @@ private:
         if (moment_.when != Moment::When::first)
             for (auto const& factor : step_.factor) read(factor, loops, t);
         auto const& buffer = buffers_[step_.target.buffer];
-        if (buffer.place != Place::tile) return;
+        if (buffer.home != Home::tile) return;
         std::int64_t at = 0;
         for (std::size_t d = 0; d < rank_; ++d) at += loops[d] * step_.target.strides[static_cast<int>(d)];
         pieces_.of_tile(buffer, moment_.copy, at, [&](std::int64_t piece) { visit_(t, piece, true); });

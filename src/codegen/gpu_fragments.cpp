@@ -74,7 +74,7 @@ std::int64_t fragment_columns(Step const& step, FragmentLoops const& loops, Frag
 
 bool map_to_fragments(Step const& step, std::vector<Buffer> const& buffers, int threads, Mapping& mapping) {
     bool is_turned = false;
-    auto const is_there = [&](Source const& read) { return buffers[read.view.buffer].place == Place::tile; };
+    auto const is_there = [&](Source const& read) { return buffers[read.view.buffer].home == Home::tile; };
     if (!fits_fragments(step, buffers, is_turned) || threads % Fragments::lanes != 0 ||
         !std::ranges::all_of(step.reads, is_there))
         return false;

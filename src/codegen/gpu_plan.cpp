@@ -42,7 +42,7 @@ std::size_t own_tiles(Kernel& kernel, Plan& plan) {
     auto const first = plan.buffers.size();
     std::map<std::size_t, std::size_t> copies;
     for_each_view(kernel, [&](View& view) {
-        if (view.buffer >= first || plan.buffers[view.buffer].place != Place::tile) return;
+        if (view.buffer >= first || plan.buffers[view.buffer].home != Home::tile) return;
         auto const [at, is_new] = copies.emplace(view.buffer, plan.buffers.size());
         if (is_new) {
             auto copy = plan.buffers[view.buffer];

@@ -42,7 +42,7 @@ public:
 private:
     /// Each of whose elements is read several times.
     [[nodiscard]] bool is_worth_it(Step const& step, Source const& source) const {
-        return plan_.buffers[source.view.buffer].place != Place::tile &&
+        return plan_.buffers[source.view.buffer].home != Home::tile &&
                element_count(step.kept) * step.count() > element_count(source.view.shape);
     }
     /// The first operand that is worth it and not staged yet.
@@ -162,7 +162,7 @@ std::int64_t elements_at_once(Step const& step, std::vector<Buffer> const& buffe
     if (!is_whole_copy(step)) return 0;
     auto const &source = step.reads[0].view, &target = step.target;
     auto const &from = buffers[source.buffer], &to = buffers[target.buffer];
-    if (from.place == Place::tile || to.place != Place::tile || from.dtype != to.dtype) return 0;
+    if (from.home == Home::tile || to.home != Home::tile || from.dtype != to.dtype) return 0;
     auto count = 16 / program::info(to.dtype).size_bytes;
     while (!is_aligned(source, count) || !is_aligned(target, count)) count /= 2;
     return count;

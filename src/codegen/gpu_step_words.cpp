@@ -6,7 +6,7 @@
 namespace espalier::codegen {
 
 std::string GroupWords::type_of(View const& view) const {
-    auto const space = buffer(view).place == Place::tile ? "LOCAL" : "GLOBAL";
+    auto const space = buffer(view).home == Home::tile ? "LOCAL" : "GLOBAL";
     return fmt::format("{} {}", space, type_name(buffer(view)));
 }
 

@@ -25,11 +25,11 @@ std::set<std::size_t> buffers_of(GpuKernel const& kernel) {
 
 void declare(Buffer const& buffer, Lines& out) {
     auto const type = type_name(buffer);
-    if (buffer.place == Place::tile)
+    if (buffer.home == Home::tile)
         out.add(fmt::format("LOCAL {0}* const {1} = {2}tiles + {3}{4}; // {5}{6}", type, buffer.name,
                             type == "real" ? "" : fmt::format("(LOCAL {}*)(", type), buffer.offset,
                             type == "real" ? "" : ")", buffer.copies > 1 ? "two of " : "", to_text(buffer.shape)));
-    if (buffer.place == Place::between)
+    if (buffer.home == Home::between)
         out.add(fmt::format("GLOBAL made_{0}* const {1} = (GLOBAL made_{0}*)(work + {2}L);",
                             program::info(buffer.dtype).name, buffer.name, buffer.offset));
 }

@@ -92,9 +92,9 @@ Interval interval(base::Json const& json, std::string const& name, std::string c
     return {json.at(name), json.at(bounds).at(0), json.at(bounds).at(1)};
 }
 
-Verdict compared(Interval const& program, Interval const& input) {
-    if (program.high < input.low) return Verdict::faster;
-    return program.low > input.high ? Verdict::slower : Verdict::as_fast;
+Ending compared(Interval const& program, Interval const& input) {
+    if (program.high < input.low) return Ending::faster;
+    return program.low > input.high ? Ending::slower : Ending::as_fast;
 }
 
 Measured told(base::Json const& json) {
@@ -113,13 +113,13 @@ constexpr int wrong_code = 4;
 
 Measured verdict_on(ChildEnd const& end) {
     using How = ChildEnd::How;
-    if (end.how == How::timed_out) return {.verdict = Verdict::timed_out, .reason = "it did not end in time"};
+    if (end.how == How::timed_out) return {.verdict = Ending::timed_out, .reason = "it did not end in time"};
     if (end.how == How::killed)
-        return {.verdict = Verdict::crashed, .reason = fmt::format("killed by signal {}", end.code)};
-    if (end.code == wrong_code) return {.verdict = Verdict::wrong, .reason = first_line(end.errors)};
+        return {.verdict = Ending::crashed, .reason = fmt::format("killed by signal {}", end.code)};
+    if (end.code == wrong_code) return {.verdict = Ending::wrong, .reason = first_line(end.errors)};
     auto const json = base::Json::parse(end.out, nullptr, false);
     if (end.code != 0 || json.is_discarded() || !json.contains("ms"))
-        return {.verdict = Verdict::crashed,
+        return {.verdict = Ending::crashed,
                 .reason = fmt::format("exit code {}: {}", end.code, first_line(end.errors))};
     return told(json);
 }
@@ -134,7 +134,7 @@ void precompile(Package const& package, MeasureOptions const& options) {
 Measured measure(Package const& package, MeasureOptions const& options) {
     fs::path bench;
     if (auto const why = compile(package, options, bench); !why.empty())
-        return {.verdict = Verdict::does_not_compile, .reason = why};
+        return {.verdict = Ending::does_not_compile, .reason = why};
     auto const threads = options.threads > 0 ? options.threads : base::affinity_cores();
     return verdict_on(run_child(
         {bench.string(), "--json", "--seconds", fmt::format("{}", options.seconds), "--threads",

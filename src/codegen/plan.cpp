@@ -51,9 +51,9 @@ public:
 
 private:
     static TensorId id(std::size_t i) { return TensorId{static_cast<int>(i)}; }
-    View new_buffer(Place place, std::string name, Shape const& shape, int argument = 0) {
+    View new_buffer(Home home, std::string name, Shape const& shape, int argument = 0) {
         plan_.buffers.push_back(
-            {.name = std::move(name), .place = place, .dtype = plan_.dtype, .shape = shape, .argument = argument});
+            {.name = std::move(name), .home = home, .dtype = plan_.dtype, .shape = shape, .argument = argument});
         return whole_view(plan_.buffers.size() - 1, shape);
     }
     void settle(TensorId t, View const& home) {
@@ -62,7 +62,7 @@ private:
     }
     /// Of a packed one, the strides at which panels, rows and matrices begin.
     View input(std::size_t i) {
-        auto view = new_buffer(Place::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i));
+        auto view = new_buffer(Home::input, fmt::format("in{}", i), graph_.inputs[i].shape, static_cast<int>(i));
         auto const panel = plan_.buffers.back().panel = panels_[i];
         auto const last = view.shape.rank() - 1;
         if (panel == 0) return view;
@@ -74,7 +74,7 @@ private:
         return view;
     }
     View between(Shape const& shape, DType dtype) {
-        auto const view = new_buffer(Place::between, fmt::format("b{}", plan_.buffers.size()), shape);
+        auto const view = new_buffer(Home::between, fmt::format("b{}", plan_.buffers.size()), shape);
         auto& buffer = plan_.buffers[view.buffer];
         buffer.dtype = dtype;
         buffer.offset = plan_.between_bytes;
@@ -86,7 +86,7 @@ private:
     void add_output(std::size_t i) {
         auto const t = graph_.outputs[i];
         plan_.outputs.push_back(tensors_[t].shape);
-        auto const view = new_buffer(Place::output, fmt::format("out{}", i), tensors_[t].shape, static_cast<int>(i));
+        auto const view = new_buffer(Home::output, fmt::format("out{}", i), tensors_[t].shape, static_cast<int>(i));
         if (has_home_[t])
             copies_.push_back(copy_step(fmt::format("output {}", i), homes_[t], view));
         else

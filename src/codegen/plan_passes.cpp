@@ -72,7 +72,7 @@ bool is_product(Step const& step, Plan const& plan) {
     auto const rank = static_cast<std::size_t>(step.kept.rank());
     if (!step.is_contraction || step.reduced.size() != 1 || step.update == Update::rescale || !step.epilogue.empty())
         return false;
-    if (plan.buffers[step.target.buffer].place != Place::tile || step.kept.back() < least_columns) return false;
+    if (plan.buffers[step.target.buffer].home != Home::tile || step.kept.back() < least_columns) return false;
     return std::ranges::all_of(step.reads, [&](Source const& read) {
         if (read.outside != program::Outside::never) return false;
         for (std::size_t loop = 0; loop <= rank; ++loop)

@@ -33,16 +33,16 @@ std::set<std::size_t> buffers_of(Kernel const& kernel) {
 
 std::string declaration(Buffer const& buffer, Dialect const& dialect) {
     auto const dtype = program::info(buffer.dtype).name;
-    switch (buffer.place) {
-    case Place::input:
+    switch (buffer.home) {
+    case Home::input:
         return fmt::format("input_{0} const* const {1} = (input_{0} const*)inputs[{2}];", dtype, buffer.name,
                            buffer.argument);
-    case Place::output:
+    case Home::output:
         return fmt::format("made_{0}* const {1} = (made_{0}*)outputs[{2}];", dtype, buffer.name, buffer.argument);
-    case Place::between:
+    case Home::between:
         return fmt::format("made_{0}* const {1} = (made_{0}*)(work + {2}L);", dtype, buffer.name,
                            buffer.offset * dialect.offset_factor);
-    case Place::tile:
+    case Home::tile:
         return fmt::format("real* const {} = tiles + {}L; // {}", buffer.name, buffer.offset, to_text(buffer.shape));
     }
     return {};
@@ -50,7 +50,7 @@ std::string declaration(Buffer const& buffer, Dialect const& dialect) {
 
 void declare(Kernel const& kernel, Plan const& plan, Dialect const& dialect, bool are_tiles, Lines& out) {
     for (auto const i : buffers_of(kernel))
-        if ((plan.buffers[i].place == Place::tile) == are_tiles) out.add(declaration(plan.buffers[i], dialect));
+        if ((plan.buffers[i].home == Home::tile) == are_tiles) out.add(declaration(plan.buffers[i], dialect));
 }
 
 void print_block(Kernel const& kernel, Plan const& plan, Lines& out) {

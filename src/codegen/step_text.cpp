@@ -191,8 +191,8 @@ std::string titled(std::string_view about, std::string const& text) {
 
 std::string type_name(Buffer const& buffer) {
     auto const is_small = program::info(buffer.dtype).size_bytes < 4;
-    if (buffer.place == Place::tile && !is_small) return "real";
-    auto const where = buffer.place == Place::tile ? "tile" : buffer.place == Place::input ? "input" : "made";
+    if (buffer.home == Home::tile && !is_small) return "real";
+    auto const where = buffer.home == Home::tile ? "tile" : buffer.home == Home::input ? "input" : "made";
     return fmt::format("{}_{}", where, program::info(buffer.dtype).name);
 }
 

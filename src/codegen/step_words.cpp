@@ -174,7 +174,7 @@ std::string_view StepWords::step_fold() const {
 }
 std::string StepWords::store_text(std::string const& at, std::string const& value) const {
     auto const& to = buffer(step_.target);
-    if (to.place == Place::tile) return fmt::format("o[{}] = {};", at, value);
+    if (to.home == Home::tile) return fmt::format("o[{}] = {};", at, value);
     return fmt::format("STORE_{}(o, {}, {});", type_name(to), at, value);
 }
 

@@ -17,7 +17,7 @@ bool report_form(Value const& value, std::string const& expected, Context const&
 
 } // namespace
 
-std::string refusal_text(Value const& value, Problem const& problem, std::string const& expected, Context const& at) {
+std::string refusal_text(Value const& value, Refusal const& problem, std::string const& expected, Context const& at) {
     if (problem.what.empty())
         return fmt::format("{} must be {}, not {}{}", at.name(), expected, name_of(value), problem.hint);
     auto const& remedy = problem.remedy.empty() ? expected : problem.remedy;

@@ -53,7 +53,7 @@ std::optional<MatmulShape> parse_shape(std::string_view text) {
 Scalar<MatmulShape> matmul_shape() {
     auto parse = [](Value const& value) -> Parsed<MatmulShape> {
         if (auto const shape = parse_shape(value.text)) return *shape;
-        return Problem{};
+        return Refusal{};
     };
     auto write = [](MatmulShape const& shape) {
         return make_plain(fmt::format("{}x{}x{}", shape.m, shape.n, shape.k));

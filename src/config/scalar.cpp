@@ -30,19 +30,19 @@ std::string number_text(double number) {
 }
 
 Parsed<base::Nanoseconds> parse_time(Value const& value, Range<base::Nanoseconds> range) {
-    if (value.text.empty() || !is_digit(value.text.front())) return Problem{};
+    if (value.text.empty() || !is_digit(value.text.front())) return Refusal{};
     auto const time = base::parse_duration(value.text);
-    if (!time && parse_number(value.text)) return Problem{"has no unit", fmt::format("{}s", value.text)};
-    if (!time) return Problem{};
-    if (!range.contains(*time)) return Problem{"is out of range"};
+    if (!time && parse_number(value.text)) return Refusal{"has no unit", fmt::format("{}s", value.text)};
+    if (!time) return Refusal{};
+    if (!range.contains(*time)) return Refusal{"is out of range"};
     return *time;
 }
 
 Parsed<std::uint64_t> parse_size(Value const& value, Range<std::uint64_t> range) {
-    if (value.text.empty() || !is_digit(value.text.front())) return Problem{};
+    if (value.text.empty() || !is_digit(value.text.front())) return Refusal{};
     auto const size = base::parse_bytes(value.text);
-    if (!size) return Problem{};
-    if (!range.contains(*size)) return Problem{"is out of range"};
+    if (!size) return Refusal{};
+    if (!range.contains(*size)) return Refusal{"is out of range"};
     return *size;
 }
 
@@ -50,8 +50,8 @@ constexpr std::string_view a_second = "/s";
 
 Parsed<std::uint64_t> parse_bandwidth(Value value, Range<std::uint64_t> range) {
     if (!value.text.ends_with(a_second)) {
-        if (parse_number(value.text)) return Problem{"has no unit", fmt::format("{}GB/s", value.text)};
-        return Problem{};
+        if (parse_number(value.text)) return Refusal{"has no unit", fmt::format("{}GB/s", value.text)};
+        return Refusal{};
     }
     value.text.resize(value.text.size() - a_second.size());
     return parse_size(value, range);
@@ -72,15 +72,15 @@ Parsed<MemoryLimit> parse_percent(std::string_view text, Range<double> range) {
     text.remove_suffix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
     auto const percent = parse_number(text);
-    if (!percent) return Problem{};
-    if (!range.contains(*percent)) return Problem{"is out of range"};
+    if (!percent) return Refusal{};
+    if (!range.contains(*percent)) return Refusal{"is out of range"};
     return MemoryLimit{.fraction = *percent / 100, .bytes = 0};
 }
 
 Parsed<MemoryLimit> parse_memory(Value const& value, Range<double> percent, Range<std::uint64_t> bytes) {
     if (value.text.ends_with('%')) return parse_percent(value.text, percent);
     auto const size = parse_size(value, bytes);
-    if (auto const* problem = std::get_if<Problem>(&size)) return *problem;
+    if (auto const* problem = std::get_if<Refusal>(&size)) return *problem;
     return MemoryLimit{.bytes = std::get<std::uint64_t>(size)};
 }
 
@@ -128,7 +128,7 @@ std::optional<std::string> whole_number_digits(Value const& value) {
 
 Scalar<bool> flag() {
     auto parse = [](Value const& value) -> Parsed<bool> {
-        if (value.is_quoted || (value.text != "true" && value.text != "false")) return Problem{};
+        if (value.is_quoted || (value.text != "true" && value.text != "false")) return Refusal{};
         return value.text == "true";
     };
     auto write = [](bool is_on) { return make_plain(is_on ? "true" : "false"); };
@@ -137,7 +137,7 @@ Scalar<bool> flag() {
 
 Scalar<std::string> text() {
     auto parse = [](Value const& value) -> Parsed<std::string> {
-        if (value.text.empty()) return Problem{};
+        if (value.text.empty()) return Refusal{};
         return value.text;
     };
     return {"a non-empty text", parse, make_text, {{"type", "string"}, {"minLength", 1}}};
@@ -146,8 +146,8 @@ Scalar<std::string> text() {
 Scalar<double> real(Range<double> range) {
     auto parse = [range](Value const& value) -> Parsed<double> {
         auto const number = value.is_quoted ? std::nullopt : parse_number(value.text);
-        if (!number) return Problem{};
-        if (!range.contains(*number)) return Problem{"is out of range"};
+        if (!number) return Refusal{};
+        if (!range.contains(*number)) return Refusal{"is out of range"};
         return *number;
     };
     auto const expected = "a number " + range_text(number_text(range.low), number_text(range.high));
@@ -188,7 +188,7 @@ Scalar<MemoryLimit> memory_limit(Range<double> percent, Range<std::uint64_t> byt
 Scalar<std::size_t> word(std::vector<std::string> const& words) {
     auto parse = [words](Value const& value) -> Parsed<std::size_t> {
         auto const at = std::ranges::find(words, value.text);
-        if (at == words.end()) return Problem{.hint = did_you_mean(value.text, words)};
+        if (at == words.end()) return Refusal{.hint = did_you_mean(value.text, words)};
         return static_cast<std::size_t>(at - words.begin());
     };
     auto write = [words](std::size_t index) { return make_plain(words.at(index)); };

@@ -172,7 +172,7 @@ std::span<Product const> Contents::products_of(ExprId e) { return look_at(e).pro
 Contents::Known const& Contents::look_at(ExprId e) {
     if (e.value >= known_.size()) known_.resize(std::max<std::size_t>(2 * known_.size(), e.value + 1));
     if (!known_[e.value].is_known) {
-        Known out{.is_known = true, .bits = bits_of(e, Place::elsewhere), .products = {}};
+        Known out{.is_known = true, .bits = bits_of(e, Within::elsewhere), .products = {}};
         std::array const only{e};
         auto const& store = expressions_->algebra().store();
         for (auto const inner : closure_of(store, only))
@@ -184,10 +184,10 @@ Contents::Known const& Contents::look_at(ExprId e) {
     return known_[e.value];
 }
 
-Bits Contents::bits_of(ExprId e, Place place) {
+Bits Contents::bits_of(ExprId e, Within place) {
     auto const monos = expressions_->algebra().store()[e];
     Bits out = 0;
-    if (monos.size() > 1 && place == Place::elsewhere) out |= bit_of({.kind = Kind::several});
+    if (monos.size() > 1 && place == Within::elsewhere) out |= bit_of({.kind = Kind::several});
     for (auto const id : monos) out |= inner_bits(id.value) | reduction_bit(id.value);
     return out;
 }
@@ -197,9 +197,9 @@ Bits Contents::inner_bits(std::uint32_t id) {
     auto const& store = expressions_->algebra().store();
     auto const mono = store[MonoId{id}];
     Bits out = 0;
-    if (mono.exponent != zero) out |= bit_of({.kind = Kind::exp}) | bits_of(mono.exponent, Place::exponent);
-    if (mono.root != one) out |= bit_of({.kind = Kind::sqrt}) | bits_of(mono.root, Place::elsewhere);
-    if (mono.below != one) out |= bits_of(mono.below, Place::elsewhere);
+    if (mono.exponent != zero) out |= bit_of({.kind = Kind::exp}) | bits_of(mono.exponent, Within::exponent);
+    if (mono.root != one) out |= bit_of({.kind = Kind::sqrt}) | bits_of(mono.root, Within::elsewhere);
+    if (mono.below != one) out |= bits_of(mono.below, Within::elsewhere);
     auto const below = factors_below(id);
     for (std::size_t i = 0; i < ingredients_.size(); ++i)
         if (ingredients_[i].kind == Kind::quotient && (ingredients_[i].factor & below) != 0) out |= Bits{1} << i;
@@ -215,7 +215,7 @@ Bits Contents::call_bits(std::uint32_t id) {
         if (atoms_[i] == id && (kind == Kind::call || kind == Kind::constant)) out |= Bits{1} << i;
     }
     for (auto const argument : expressions_->algebra().store()[AtomId{id}].arguments)
-        out |= bits_of(argument, Place::elsewhere);
+        out |= bits_of(argument, Within::elsewhere);
     return out;
 }
 

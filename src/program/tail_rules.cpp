@@ -11,7 +11,7 @@
 namespace espalier::program {
 namespace {
 
-using Problem = std::string;
+using Objection = std::string;
 
 /// The loops of one nest, as its reads say.
 class LoopTails {
@@ -28,7 +28,7 @@ public:
         }
         has_steps_ = has_steps_ || !read.step.digits.empty();
     }
-    [[nodiscard]] Problem problem() const {
+    [[nodiscard]] Objection problem() const {
         if (!problem_.empty()) return problem_;
         auto const is_counted = std::ranges::any_of(
             nest_.epilogue, [](ScalarNode const& node) { return node.kind == ScalarNode::Kind::count; });
@@ -62,7 +62,7 @@ private:
 
     Nest const& nest_;
     std::vector<std::optional<Tail>> tails_;
-    Problem problem_;
+    Objection problem_;
     bool has_steps_ = false;
 };
 

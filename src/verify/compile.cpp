@@ -35,14 +35,14 @@ std::int64_t position(Indices const& in, std::int64_t index) {
 
 /// A tensor while the tape is written: what is there of it, and in which slot. An input of the program that nothing has
 /// read yet has none.
-struct Value {
+struct TapeTensor {
     Region const* region = nullptr;
     SlotId slot = no_slot;
     int input = -1;
     int readers = 0;
     Shape whole; ///< of an input
 };
-using Values = base::IndexedVector<TensorId, Value>;
+using TapeTensors = base::IndexedVector<TensorId, TapeTensor>;
 
 /// Where a gathering step reads, and how far its lists are apart.
 struct Origin {
@@ -75,8 +75,8 @@ public:
     }
 
 private:
-    Values input_values(Plan const& plan) const {
-        Values values;
+    TapeTensors input_values(Plan const& plan) const {
+        TapeTensors values;
         for (auto const& input : graph_.inputs) {
             auto const id = values.next();
             values.push_back(
@@ -92,13 +92,13 @@ private:
     }
 
     /// The values of all tensors of a graph, from those of its inputs.
-    Values write_graph(Plan const& plan, Values values) {
+    TapeTensors write_graph(Plan const& plan, TapeTensors values) {
         values.resize(plan.tensors.size());
         for (auto const i : plan.ops.ids())
             if (plan.ops[i].is_needed) write_op(plan, i, values);
         return values;
     }
-    void write_op(Plan const& plan, OpId i, Values& values) {
+    void write_op(Plan const& plan, OpId i, TapeTensors& values) {
         auto const& op = plan.graph->ops[i];
         auto const first = plan.first_outputs[i];
         if (op.code != program::OpCode::graph) {
@@ -117,11 +117,12 @@ private:
             auto const at = std::exchange(made, TensorId{made.value + 1});
             auto const& region = plan.regions[at];
             if (!region.is_needed) continue;
-            values[at] = is_block ? join(inside, id, region, plan.ops[i]) : Value{&region, narrow(inside[id], region)};
+            values[at] =
+                is_block ? join(inside, id, region, plan.ops[i]) : TapeTensor{&region, narrow(inside[id], region)};
         }
     }
 
-    SlotId write_plain_op(Plan const& plan, OpId i, Values& values) {
+    SlotId write_plain_op(Plan const& plan, OpId i, TapeTensors& values) {
         auto const& op = plan.graph->ops[i];
         TapeStep step{.code = op.code, .attributes = plan.ops[i].attributes};
         step.tag = function_tag(info(op.code), op.attributes);
@@ -190,18 +191,18 @@ private:
     }
 
     /// A slot with just these elements of a value; of every so many tiles the first.
-    SlotId take(Value& value, Region const& wanted, std::int64_t every = 1) {
+    SlotId take(TapeTensor& value, Region const& wanted, std::int64_t every = 1) {
         if (value.slot == no_slot && value.readers == 1) return gather(origin(value), wanted);
         if (value.slot == no_slot) value.slot = gather(origin(value), *value.region);
         return narrow(value, wanted, every);
     }
-    SlotId narrow(Value const& value, Region const& wanted, std::int64_t every = 1) {
+    SlotId narrow(TapeTensor const& value, Region const& wanted, std::int64_t every = 1) {
         if (wanted.dims == value.region->dims && every == 1) return value.slot;
         auto from = origin(value);
         from.every = every;
         return gather(from, wanted);
     }
-    [[nodiscard]] static Origin origin(Value const& value) {
+    [[nodiscard]] static Origin origin(TapeTensor const& value) {
         if (value.slot != no_slot)
             return {.slot = value.slot, .region = value.region, .strides = strides_of(value.region->shape())};
         return {.input = value.input, .strides = strides_of(value.whole)};
@@ -241,8 +242,8 @@ private:
         return tape_.steps.back().out;
     }
 
-    Values narrowed_operands(Plan const& plan, OpId i, Values& values) {
-        Values out;
+    TapeTensors narrowed_operands(Plan const& plan, OpId i, TapeTensors& values) {
+        TapeTensors out;
         for (auto const id : plan.graph->ops[i].inputs) {
             auto const& region = plan.ops[i].body->regions[out.next()];
             out.push_back({&region});
@@ -250,8 +251,8 @@ private:
         }
         return out;
     }
-    Values cut_operands(Op const& op, OpPlan const& plan, Values& values) {
-        Values out;
+    TapeTensors cut_operands(Op const& op, OpPlan const& plan, TapeTensors& values) {
+        TapeTensors out;
         for (std::size_t i = 0; i < op.inputs.size(); ++i) {
             auto const& region = plan.body->regions[out.next()];
             out.push_back({&region});
@@ -261,7 +262,7 @@ private:
     }
     /// The tiles of operand `i` for all blocks that are hit and all steps that read it. An input that only this reads,
     /// and only once, is made in place.
-    SlotId cut(Value& value, OpPlan const& plan, std::size_t i) {
+    SlotId cut(TapeTensor& value, OpPlan const& plan, std::size_t i) {
         TensorId const tile{static_cast<int>(i)};
         auto const& region = plan.body->regions[tile];
         auto const steps = steps_of(*plan.body, tile);
@@ -296,7 +297,7 @@ private:
     }
 
     /// The needed elements of a kernel's output, from the tiles of its blocks.
-    Value join(Values const& inside, TensorId output, Region const& wanted, OpPlan const& plan) {
+    TapeTensor join(TapeTensors const& inside, TensorId output, Region const& wanted, OpPlan const& plan) {
         auto const from = origin(inside[output]);
         auto const& tile = plan.body->tensors[output].shape;
         auto step = gathering_step(from);

@@ -43,7 +43,7 @@ struct Part {
     /// Its variables are its dimensions.
     [[nodiscard]] std::pair<Part, Part> cut(Split const& split) const {
         std::pair out{*this, *this};
-        auto const d = static_cast<std::size_t>(split.root);
+        auto const d = static_cast<std::size_t>(split.variable);
         if (d >= ranges.size()) throw Unprovable{"parts of a concatenation are compared or normalised together"};
         out.first.ranges[d].size = split.at;
         out.second.ranges[d].from += split.at;
@@ -61,10 +61,10 @@ public:
         : work_(stop), elements_(work_) {
         Index index;
         for (auto const& [from, size] : part.ranges) {
-            auto const form = work_.form(work_.new_root(size));
+            auto const form = work_.form(work_.new_variable(size));
             index.push_back(from == 0 ? form : shifted(form, from));
         }
-        free_count_ = work_.root_count();
+        free_count_ = work_.variable_count();
         value_ = normal_form(work_, elements_.element({.typed = typed}, tensor, index));
     }
     [[nodiscard]] Key key() { return KeyWriter(work_, free_count_).write(value_); }
@@ -142,8 +142,8 @@ private:
         }
     }
     static std::string undefined(std::size_t output) {
-        return fmt::format("output {} divides by something, or takes a root of something, that the reference does not",
-                           output);
+        return fmt::format(
+            "output {} divides by something, or takes a variable of something, that the reference does not", output);
     }
 
     program::Graph graph;

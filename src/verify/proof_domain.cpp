@@ -10,7 +10,7 @@ namespace espalier::verify::proof {
 namespace {
 
 /// Variables of the indices in a value, and those of them that it binds.
-struct Roots {
+struct Variables {
     std::set<int> used;
     std::set<int> bound;
 
@@ -24,7 +24,7 @@ struct Roots {
     void collect(Atom const& atom) {
         for (auto const& form : atom.index)
             for (auto const& digit : form)
-                if (digit.root != constant_root) used.insert(digit.root);
+                if (digit.variable != constant_variable) used.insert(digit.variable);
         for (auto const& argument : atom.arguments) collect(argument);
     }
 };
@@ -53,18 +53,20 @@ bool is_product(Sum const& sum) { return sum.terms.size() == 1 && sum.terms[0].b
 
 Key Domain::key_of(Sum value) {
     if (!value.terms.empty()) scale(value, inverse(content(value)));
-    Roots roots;
-    roots.collect(value);
+    Variables variables;
+    variables.collect(value);
     Atom atom{.kind = Atom::Kind::function, .id = -1, .index = {}, .attributes = {}, .arguments = {}};
     atom.arguments.push_back(std::move(value));
     Term all{.coefficient = {}, .bound = {}, .factors = {std::move(atom)}, .divisor = {}};
-    auto const is_free = [&](int root) { return roots.used.contains(root) && !roots.bound.contains(root); };
+    auto const is_free = [&](int variable) {
+        return variables.used.contains(variable) && !variables.bound.contains(variable);
+    };
     for (auto const& guard : work_.guards()) // what is past the end of a tile is not asked for
-        if (is_free(guard.root)) all.factors.push_back(inside(guard));
-    for (auto const& factor : all.factors) roots.collect(factor);
-    for (auto const root : roots.used)
-        if (root >= free_count_ && !roots.bound.contains(root)) all.bound.push_back(root);
-    settle_bound_roots(work_, all);
+        if (is_free(guard.variable)) all.factors.push_back(inside(guard));
+    for (auto const& factor : all.factors) variables.collect(factor);
+    for (auto const variable : variables.used)
+        if (variable >= free_count_ && !variables.bound.contains(variable)) all.bound.push_back(variable);
+    settle_bound_variables(work_, all);
     return KeyWriter(work_, free_count_).write(all);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 /// Makes `a` the sum of both if that is one digit.
 bool absorb(Digit& a, Digit const& b) {
-    if (a.root != b.root) return false;
+    if (a.variable != b.variable) return false;
     if (a.low == b.low && a.high == b.high) {
         a.stride += b.stride;
         return true;
@@ -31,7 +31,7 @@ bool absorb_one(Form& form) {
 
 void normalise(Form& form) {
     while (absorb_one(form)) {}
-    std::erase_if(form, [](Digit const& digit) { return digit.root == constant_root && digit.stride == 0; });
+    std::erase_if(form, [](Digit const& digit) { return digit.variable == constant_variable && digit.stride == 0; });
     std::ranges::sort(form);
 }
 
@@ -42,7 +42,7 @@ Form shifted(Form form, std::int64_t by) {
 }
 
 std::int64_t constant_of(Form const& form) {
-    auto const at = std::ranges::find(form, constant_root, &Digit::root);
+    auto const at = std::ranges::find(form, constant_variable, &Digit::variable);
     return at == form.end() ? 0 : at->stride;
 }
 
@@ -63,21 +63,21 @@ Form sum(Form to, std::int64_t factor, Form const& form) {
 
 std::optional<Quotient> divide(Form const& form, std::int64_t divisor) {
     Quotient out;
-    for (auto const& [root, low, high, stride] : form) {
+    for (auto const& [variable, low, high, stride] : form) {
         auto const size = high / low;
-        if (root == constant_root) {
+        if (variable == constant_variable) {
             if (stride < 0) return std::nullopt;
-            if (stride >= divisor) out.quotient.push_back({root, low, high, stride / divisor});
-            if (stride % divisor != 0) out.remainder.push_back({root, low, high, stride % divisor});
+            if (stride >= divisor) out.quotient.push_back({variable, low, high, stride / divisor});
+            if (stride % divisor != 0) out.remainder.push_back({variable, low, high, stride % divisor});
         } else if (stride % divisor == 0) {
-            out.quotient.push_back({root, low, high, stride / divisor});
+            out.quotient.push_back({variable, low, high, stride / divisor});
         } else if (size * stride <= divisor) {
-            out.remainder.push_back({root, low, high, stride});
+            out.remainder.push_back({variable, low, high, stride});
         } else {
             auto const cut = divisor / stride;
             if (divisor % stride != 0 || size % cut != 0) return std::nullopt;
-            out.remainder.push_back({root, low, low * cut, stride});
-            out.quotient.push_back({root, low * cut, high, 1});
+            out.remainder.push_back({variable, low, low * cut, stride});
+            out.quotient.push_back({variable, low * cut, high, 1});
         }
     }
     if (largest_value(out.remainder) >= divisor) return std::nullopt;

@@ -8,11 +8,11 @@
 /// Parts of Prover. Nothing here is shared between threads.
 namespace espalier::verify::proof {
 
-/// A digit of an index variable (a root), times a stride: stride * (floor(root / low) mod (high / low)), where low
-/// divides high and high divides the size of the root, or is more than that: tiles of which the last is smaller count
-/// up to where it would end. The whole variable is the digit from 1 to its size.
+/// A digit of an index variable , times a stride: stride * (floor(variable / low) mod (high / low)), where low
+/// divides high and high divides the size of the variable, or is more than that: tiles of which the last is smaller
+/// count up to where it would end. The whole variable is the digit from 1 to its size.
 struct Digit {
-    int root = 0;
+    int variable = 0;
     std::int64_t low = 1;
     std::int64_t high = 1;
     std::int64_t stride = 1;
@@ -21,12 +21,12 @@ struct Digit {
     auto operator<=>(Digit const&) const = default;
 };
 
-/// The root of a digit that is always 1, which stands for a number.
-inline constexpr int constant_root = -1;
-[[nodiscard]] inline Digit constant_digit(std::int64_t value) { return {constant_root, 1, 2, value}; }
+/// The variable of a digit that is always 1, which stands for a number.
+inline constexpr int constant_variable = -1;
+[[nodiscard]] inline Digit constant_digit(std::int64_t value) { return {constant_variable, 1, 2, value}; }
 
 /// An index into one dimension: a sum of digits, and of a number that is not 0; none is index 0. Normal: sorted, and
-/// neighbouring digits of a root that stand as they do in the root are one digit.
+/// neighbouring digits of a variable that stand as they do in the variable are one digit.
 using Form = std::vector<Digit>;
 using Index = std::vector<Form>; ///< one a dimension
 
@@ -37,12 +37,12 @@ void normalise(Form& form);
 /// The number in it.
 [[nodiscard]] std::int64_t constant_of(Form const& form);
 
-/// For all values of the roots; the least is the number in it.
+/// For all values of the variables; the least is the number in it.
 [[nodiscard]] std::int64_t largest_value(Form const& form);
 
 struct Quotient {
     Form quotient;
-    Form remainder; ///< below the divisor for all values of the roots
+    Form remainder; ///< below the divisor for all values of the variables
 };
 /// Nothing if a digit lies across the border and cannot be cut there.
 [[nodiscard]] std::optional<Quotient> divide(Form const& form, std::int64_t divisor);

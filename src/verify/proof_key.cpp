@@ -46,10 +46,12 @@ std::vector<Entry> add_like(std::vector<Entry> entries) {
 } // namespace
 
 KeyWriter::KeyWriter(Workspace& work, int free_count) : work_(work), free_count_(free_count) {
-    for (int root = 0; root < work.root_count(); ++root) names_.push_back(outer_name(root));
+    for (int variable = 0; variable < work.variable_count(); ++variable) names_.push_back(outer_name(variable));
 }
 
-std::int64_t KeyWriter::outer_name(int root) const { return root < free_count_ ? root : first_outer_name + root; }
+std::int64_t KeyWriter::outer_name(int variable) const {
+    return variable < free_count_ ? variable : first_outer_name + variable;
+}
 
 Key KeyWriter::write(Sum const& sum) {
     std::vector<Entry> entries;
@@ -67,25 +69,25 @@ Key KeyWriter::write(Sum const& sum) {
 Key KeyWriter::write(Term const& term) {
     work_.spend(static_cast<std::int64_t>(1 + term.bound.size() * term.factors.size()));
     BoundOrders orders(work_, term, names_);
-    auto least = write_in_order(term, orders.roots());
-    while (orders.next()) least = std::min(std::move(least), write_in_order(term, orders.roots()));
+    auto least = write_in_order(term, orders.variables());
+    while (orders.next()) least = std::min(std::move(least), write_in_order(term, orders.variables()));
     return least;
 }
 
-Key KeyWriter::write_in_order(Term const& term, std::vector<int> const& roots) {
+Key KeyWriter::write_in_order(Term const& term, std::vector<int> const& variables) {
     work_.spend();
-    Key out{static_cast<std::int64_t>(roots.size())};
-    for (auto const root : roots) {
-        out.push_back(work_.size(root));
-        names_[static_cast<std::size_t>(root)] = first_bound_name + depth_++;
+    Key out{static_cast<std::int64_t>(variables.size())};
+    for (auto const variable : variables) {
+        out.push_back(work_.size(variable));
+        names_[static_cast<std::size_t>(variable)] = first_bound_name + depth_++;
     }
     std::vector<Key> factors;
     for (auto const& factor : term.factors) factors.push_back(write(factor));
     append_sorted(out, factors);
     for (auto const& divisor : term.divisor) append(out, write(divisor));
 
-    depth_ -= static_cast<std::int64_t>(roots.size());
-    for (auto const root : roots) names_[static_cast<std::size_t>(root)] = outer_name(root);
+    depth_ -= static_cast<std::int64_t>(variables.size());
+    for (auto const variable : variables) names_[static_cast<std::size_t>(variable)] = outer_name(variable);
     return out;
 }
 
@@ -102,10 +104,11 @@ Key KeyWriter::write(Atom const& atom) {
 void KeyWriter::append_form(Key& key, Form const& form) const {
     std::vector<Digit> named = form;
     for (auto& digit : named)
-        if (digit.root != constant_root) digit.root = static_cast<int>(names_[static_cast<std::size_t>(digit.root)]);
+        if (digit.variable != constant_variable)
+            digit.variable = static_cast<int>(names_[static_cast<std::size_t>(digit.variable)]);
     std::ranges::sort(named);
     key.push_back(static_cast<std::int64_t>(named.size()));
-    for (auto const& digit : named) key.insert(key.end(), {digit.root, digit.low, digit.high, digit.stride});
+    for (auto const& digit : named) key.insert(key.end(), {digit.variable, digit.low, digit.high, digit.stride});
 }
 
 } // namespace espalier::verify::proof

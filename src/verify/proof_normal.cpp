@@ -29,7 +29,7 @@ private:
         for (auto& divisor : term.divisor) run(divisor);
         take_number_out_of_divisor(term);
         if (!term.divisor.empty()) take_exponent_out_of_divisor(term);
-        settle_bound_roots(work_, term);
+        settle_bound_variables(work_, term);
     }
     void run(Atom& atom) const {
         for (auto& argument : atom.arguments) run(argument);
@@ -119,13 +119,13 @@ private:
     void remove(Sum const& parts, Sum& from) const {
         for (auto const& part : parts.terms) from.terms.erase(find(part, from));
     }
-    static bool uses_any(Term const& term, std::vector<int> const& roots) {
+    static bool uses_any(Term const& term, std::vector<int> const& variables) {
         auto const in_sum = [&](Sum const& sum) {
-            return std::ranges::any_of(sum.terms, [&](Term const& one) { return uses_any(one, roots); });
+            return std::ranges::any_of(sum.terms, [&](Term const& one) { return uses_any(one, variables); });
         };
         auto const in_form = [&](Form const& form) {
-            return std::ranges::any_of(form,
-                                       [&](Digit const& digit) { return std::ranges::count(roots, digit.root) > 0; });
+            return std::ranges::any_of(
+                form, [&](Digit const& digit) { return std::ranges::count(variables, digit.variable) > 0; });
         };
         return std::ranges::any_of(term.divisor, in_sum) || std::ranges::any_of(term.factors, [&](Atom const& atom) {
                    return std::ranges::any_of(atom.index, in_form) || std::ranges::any_of(atom.arguments, in_sum);

@@ -12,7 +12,8 @@ namespace espalier::verify::proof {
 ///   x / (sum of exp(c) y) = x exp(-c) / (sum of y), if c is in the exponent of every term and none of its variables is
 ///     bound there
 ///   the largest of largest values is the largest of all, and an option that is there twice counts once
-/// and adds like terms. Roots that are not bound in `sum` stay as they are. Unprovable if something is divided by zero.
+/// and adds like terms. Variables that are not bound in `sum` stay as they are. Unprovable if something is divided by
+/// zero.
 [[nodiscard]] Sum normal_form(Workspace& work, Sum sum);
 
 } // namespace espalier::verify::proof

@@ -16,9 +16,9 @@ using program::Shape;
 using program::TensorId;
 using program::TensorInfo;
 
-inline TensorInfo const& info_of(Place const& place, TensorId tensor) { return place.typed.tensors[tensor]; }
-inline Shape const& shape_of_operand(Place const& place, Op const& op, std::size_t i = 0) {
-    return info_of(place, op.inputs[i]).shape;
+inline TensorInfo const& info_of(Frame const& frame, TensorId tensor) { return frame.typed.tensors[tensor]; }
+inline Shape const& shape_of_operand(Frame const& frame, Op const& op, std::size_t i = 0) {
+    return info_of(frame, op.inputs[i]).shape;
 }
 
 /// Right-aligned; dimensions of size 1 have only index 0.
@@ -30,8 +30,8 @@ inline Index broadcast_index(Index const& index, Shape const& shape) {
 }
 
 /// The axis of an op whose shapes inference accepted.
-inline int axis_of_operand(Place const& place, Op const& op) {
-    return program::axis_of(op.attributes, shape_of_operand(place, op)).value();
+inline int axis_of_operand(Frame const& frame, Op const& op) {
+    return program::axis_of(op.attributes, shape_of_operand(frame, op)).value();
 }
 
 /// A constant is the decimal that is written.

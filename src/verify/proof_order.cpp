@@ -16,18 +16,19 @@ Hash combine(Hash seed, Hash value) { return field::mix((seed ^ value) + 0x9E377
 /// Of a coefficient its last 64 bits do: a hash may be equal for different terms.
 Hash hash_number(Wide number) { return field::mix(static_cast<Hash>(number) + 0xD1B54A32D192ED03ull); }
 
-/// A hash of values in which every root has a colour; blind to the order of terms and factors and to inner bound roots.
+/// A hash of values in which every variable has a colour; blind to the order of terms and factors and to inner bound
+/// variables.
 class Painter {
 public:
     Painter(Workspace const& work, std::vector<std::int64_t> const& names) : work_(work) {
         for (auto const name : names) colours_.push_back(hash_number(name));
     }
-    void paint(int root, Hash colour) { colours_[static_cast<std::size_t>(root)] = colour; }
-    void paint_by_size(int root) { paint(root, combine(1, hash_number(work_.size(root)))); }
+    void paint(int variable, Hash colour) { colours_[static_cast<std::size_t>(variable)] = colour; }
+    void paint_by_size(int variable) { paint(variable, combine(1, hash_number(work_.size(variable)))); }
 
     Hash hash(Term const& term) {
         Hash out = 0;
-        for (auto const root : term.bound) out += combine(2, hash_number(work_.size(root)));
+        for (auto const variable : term.bound) out += combine(2, hash_number(work_.size(variable)));
         for (auto const& factor : term.factors) out += combine(3, hash(factor));
         for (auto const& divisor : term.divisor) out += combine(4, hash(divisor));
         return out;
@@ -37,7 +38,7 @@ private:
     Hash hash(Sum const& sum) {
         Hash out = 0;
         for (auto const& term : sum.terms) {
-            for (auto const root : term.bound) paint_by_size(root);
+            for (auto const variable : term.bound) paint_by_size(variable);
             auto const [top, bottom] = term.coefficient;
             out += combine(combine(hash_number(top), hash_number(bottom)), hash(term));
         }
@@ -46,7 +47,8 @@ private:
     Hash hash(Form const& form) const {
         Hash out = 0;
         for (auto const& digit : form) {
-            auto const colour = digit.root == constant_root ? Hash{6} : colours_[static_cast<std::size_t>(digit.root)];
+            auto const colour =
+                digit.variable == constant_variable ? Hash{6} : colours_[static_cast<std::size_t>(digit.variable)];
             auto h = combine(colour, hash_number(digit.low));
             h = combine(h, hash_number(digit.high));
             out += combine(h, hash_number(digit.stride));
@@ -62,10 +64,10 @@ private:
     }
 
     Workspace const& work_;
-    std::vector<Hash> colours_; ///< by root
+    std::vector<Hash> colours_; ///< by variable
 };
 
-/// Each root by the hash of the term in which it alone is marked and the others have their colours so far.
+/// Each variable by the hash of the term in which it alone is marked and the others have their colours so far.
 std::vector<Hash> distinguish(Painter& painter, Term const& term, std::vector<Hash> const& so_far) {
     constexpr Hash mark = 5;
     std::vector<Hash> out;
@@ -83,12 +85,12 @@ std::vector<Hash> distinguish(Painter& painter, Term const& term, std::vector<Ha
 BoundOrders::BoundOrders(Workspace const& work, Term const& term, std::vector<std::int64_t> const& names) {
     auto const count = term.bound.size();
     if (count < 2) {
-        roots_ = term.bound;
+        variables_ = term.bound;
         borders_ = {count};
         return;
     }
     std::vector<Hash> colours;
-    for (auto const root : term.bound) colours.push_back(hash_number(work.size(root)));
+    for (auto const variable : term.bound) colours.push_back(hash_number(work.size(variable)));
     Painter painter(work, names);
     for (int round = 0; round < 2; ++round) colours = distinguish(painter, term, colours);
 
@@ -96,7 +98,7 @@ BoundOrders::BoundOrders(Workspace const& work, Term const& term, std::vector<st
     for (std::size_t i = 0; i < count; ++i) sorted.emplace_back(colours[i], term.bound[i]);
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < count; ++i) {
-        roots_.push_back(sorted[i].second);
+        variables_.push_back(sorted[i].second);
         if (i + 1 == count || sorted[i].first != sorted[i + 1].first) borders_.push_back(i + 1);
     }
 }
@@ -105,7 +107,7 @@ bool BoundOrders::next() {
     std::ptrdiff_t begin = 0;
     for (auto const border : borders_) {
         auto const end = static_cast<std::ptrdiff_t>(border);
-        if (std::next_permutation(roots_.begin() + begin, roots_.begin() + end)) return true;
+        if (std::next_permutation(variables_.begin() + begin, variables_.begin() + end)) return true;
         begin = end;
     }
     return false;

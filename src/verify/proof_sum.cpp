@@ -150,8 +150,8 @@ void scale(Sum& sum, Fraction by) {
     for (auto& term : sum.terms) term.coefficient = term.coefficient * by;
 }
 
-void bind(Sum& sum, int root) {
-    for (auto& term : sum.terms) term.bound.push_back(root);
+void bind(Sum& sum, int variable) {
+    for (auto& term : sum.terms) term.bound.push_back(variable);
 }
 
 void restrict_to(Sum& sum, Atom const& inside) {

@@ -37,20 +37,21 @@ public:
     static constexpr std::int64_t max_steps = 200'000;
 
     explicit Workspace(base::StopToken stop = {}) : stop_(stop) {}
-    [[nodiscard]] int new_root(std::int64_t size) {
+    [[nodiscard]] int new_variable(std::int64_t size) {
         sizes_.push_back(size);
         return static_cast<int>(sizes_.size()) - 1;
     }
-    [[nodiscard]] std::int64_t size(int root) const { return sizes_[static_cast<std::size_t>(root)]; }
-    [[nodiscard]] int root_count() const { return static_cast<int>(sizes_.size()); }
+    [[nodiscard]] std::int64_t size(int variable) const { return sizes_[static_cast<std::size_t>(variable)]; }
+    [[nodiscard]] int variable_count() const { return static_cast<int>(sizes_.size()); }
     /// The variable as an index; of size 1 it is 0.
-    [[nodiscard]] Form form(int root) const {
-        return size(root) == 1 ? Form{} : Form{{.root = root, .low = 1, .high = size(root), .stride = 1}};
+    [[nodiscard]] Form form(int variable) const {
+        return size(variable) == 1 ? Form{}
+                                   : Form{{.variable = variable, .low = 1, .high = size(variable), .stride = 1}};
     }
     /// Of a variable whose values count only where the form is below a size: those of a tile that may be the last,
     /// which is smaller.
     struct Guard {
-        int root = 0;
+        int variable = 0;
         Form form;
         std::int64_t size = 0;
     };
@@ -72,7 +73,7 @@ private:
 struct Sum;
 
 /// An input element or a function of sums. The argument of an extremum is a sum of which each term is one option: what
-/// is compared, for all values of the bound roots of that term for which its other factors, of kind inside, are 1.
+/// is compared, for all values of the bound variables of that term for which its other factors, of kind inside, are 1.
 /// `inside` is 1 where its index is below a size, and 0 past it.
 struct Atom {
     enum class Kind : std::uint8_t { input, exp, sqrt, function, extremum, option, inside };
@@ -83,9 +84,9 @@ struct Atom {
     std::vector<Sum> arguments;
 };
 
-/// coefficient * sum over `bound` of the product of `factors` / divisor. Bound roots run over their sizes, in factors
-/// and divisor alike. At most one factor is an exp and one a sqrt. Values that were made apart have no bound root in
-/// common.
+/// coefficient * sum over `bound` of the product of `factors` / divisor. Bound variables run over their sizes, in
+/// factors and divisor alike. At most one factor is an exp and one a sqrt. Values that were made apart have no bound
+/// variable in common.
 struct Term {
     Fraction coefficient;
     std::vector<int> bound;
@@ -104,8 +105,8 @@ struct Sum {
 [[nodiscard]] Sum call(Atom::Kind kind, Sum argument);
 void add(Sum& to, Sum from);
 void scale(Sum& sum, Fraction by);
-/// The sum over all values of a root.
-void bind(Sum& sum, int root);
+/// The sum over all values of a variable.
+void bind(Sum& sum, int variable);
 /// Every term only where the factor is not 0.
 void restrict_to(Sum& sum, Atom const& inside);
 /// The largest number that all coefficients are whole multiples of; of a sum that is not 0.

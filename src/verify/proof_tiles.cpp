@@ -16,7 +16,7 @@ Form take_quotient(Form& index, std::int64_t divisor) {
 
 } // namespace
 
-Form index_of_part(Place const& block, program::Tail const& cut, std::int64_t tile) {
+Form index_of_part(Frame const& block, program::Tail const& cut, std::int64_t tile) {
     auto const& schedule = block.typed.graph.schedule;
     auto size = tile;
     Form out;
@@ -30,7 +30,7 @@ Form index_of_part(Place const& block, program::Tail const& cut, std::int64_t ti
     return out;
 }
 
-Index index_in_operand(Workspace const& work, Place const& block, std::size_t input, Index index) {
+Index index_in_operand(Workspace const& work, Frame const& block, std::size_t input, Index index) {
     auto const& partition = block.typed.graph.schedule.inputs[input];
     auto const& tile = block.typed.graph.inputs[input].shape;
     for (int dim = 0; dim < tile.rank(); ++dim) {
@@ -39,7 +39,8 @@ Index index_in_operand(Workspace const& work, Place const& block, std::size_t in
         auto& form = index[static_cast<std::size_t>(dim)];
         form = sum(std::move(form), 1, index_of_part(block, cut, tile[dim]));
         for (auto& digit : form) // all of its values are below `high`
-            if (digit.root != constant_root && digit.low == 1) digit.high = std::min(digit.high, work.size(digit.root));
+            if (digit.variable != constant_variable && digit.low == 1)
+                digit.high = std::min(digit.high, work.size(digit.variable));
         normalise(form);
     }
     return index;
@@ -51,8 +52,9 @@ TileIndex index_in_tile(Workspace const& work, program::Schedule const& schedule
     auto part = program::joined_shape(tile.shape, schedule);
     for (int dim = 0; dim < tile.shape.rank(); ++dim) // a variable that ends in the last tile, as if it were full
         if (auto& form = index[static_cast<std::size_t>(dim)];
-            tile.tails[static_cast<std::size_t>(dim)].is_there() && form.size() == 1 && form[0].root != constant_root &&
-            form[0].low == 1 && form[0].stride == 1 && form[0].high == work.size(form[0].root))
+            tile.tails[static_cast<std::size_t>(dim)].is_there() && form.size() == 1 &&
+            form[0].variable != constant_variable && form[0].low == 1 && form[0].stride == 1 &&
+            form[0].high == work.size(form[0].variable))
             form[0].high = std::max(form[0].high, part[dim]);
     for (std::size_t a = 0; a < 3; ++a) {
         auto const dim = schedule.output[a];

@@ -15,10 +15,9 @@ using program::TensorId;
 using Tensors = std::vector<PlainTensor>;
 using GraphTensors = base::IndexedVector<TensorId, PlainTensor>;
 
-using Place = program::BlockStep;
-
 /// First index along each dimension of an operand's tile; `tile` is one that is not the last.
-Index tile_start(Shape const& tile, Partition const& partition, Schedule const& schedule, Place const& place) {
+Index tile_start(Shape const& tile, Partition const& partition, Schedule const& schedule,
+                 program::BlockStep const& place) {
     Index start{};
     for (int dim = 0; dim < tile.rank(); ++dim) {
         std::int64_t part = 0;
@@ -45,7 +44,7 @@ void for_each_block(Schedule const& schedule, Each&& each) {
     auto const& grid = schedule.grid;
     for (std::int64_t x = 0; x < grid[0]; ++x)
         for (std::int64_t y = 0; y < grid[1]; ++y)
-            for (std::int64_t z = 0; z < grid[2]; ++z) each(Place{{x, y, z}});
+            for (std::int64_t z = 0; z < grid[2]; ++z) each(program::BlockStep{{x, y, z}});
 }
 
 class Interpreter {
@@ -89,7 +88,7 @@ private:
     Tensors run_kernel(Graph const& body, Tensors const& operands) {
         auto const infos = infer(body);
         Tensors whole;
-        for_each_block(body.schedule, [&](Place const& place) {
+        for_each_block(body.schedule, [&](program::BlockStep const& place) {
             auto const tiles = run_block(body, infos, operands, place);
             for (std::size_t i = 0; i < tiles.size(); ++i) {
                 auto const& tile = infos[body.outputs[i]];
@@ -113,7 +112,8 @@ private:
         return tile;
     }
 
-    Tensors run_block(Graph const& body, program::TensorInfos const& infos, Tensors const& operands, Place place) {
+    Tensors run_block(Graph const& body, program::TensorInfos const& infos, Tensors const& operands,
+                      program::BlockStep place) {
         GraphTensors tensors(infos.size());
         base::IndexedVector<TensorId, Tensors> steps(
             infos.size()); // what an accumulator gets, by the tensor that it makes

@@ -42,7 +42,7 @@ TEST(Measure, finds_a_program_wrong_that_computes_something_else) {
 
     auto const found = measure(package, {.seconds = 0.05, .threads = 1, .cache = cache.path()});
 
-    EXPECT_EQ(found.verdict, Verdict::wrong);
+    EXPECT_EQ(found.verdict, Ending::wrong);
     EXPECT_NE(found.reason.find("outside the tolerance"), std::string::npos) << found.reason;
     EXPECT_EQ(found.program.ms, 0);
 }

@@ -9,9 +9,9 @@ namespace espalier::codegen {
 namespace {
 
 using packages::Change;
+using packages::Ending;
 using packages::package_of;
 using packages::small;
-using packages::Verdict;
 using program::DType;
 using testing::HasSubstr;
 using testing::Not;
@@ -23,8 +23,8 @@ protected:
         if (!packages::has_opencl())
             GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd, ocl-icd-opencl-dev, opencl-headers";
     }
-    static Verdict verdict_on(Package const& package, Change const& change = {},
-                              std::string const& bench = "./bench --check --json") {
+    static Ending verdict_on(Package const& package, Change const& change = {},
+                             std::string const& bench = "./bench --check --json") {
         return packages::verdict_on(opencl_package(package),
                                     "CFLAGS=-O1 CXXFLAGS='-std=c++17 -O1 -fopenmp -Wno-unused-function' sh build",
                                     change, "mkdir cache && POCL_CACHE_DIR=$PWD/cache " + bench);

@@ -7,17 +7,17 @@ namespace espalier::codegen {
 namespace {
 
 using packages::Change;
+using packages::Ending;
 using packages::package_of;
 using packages::small;
-using packages::Verdict;
 using program::DType;
 using testing::HasSubstr;
 using testing::Not;
 
 constexpr auto quickly = "CXXFLAGS='-std=c++17 -O1 -fopenmp' sh build";
 
-Verdict verdict_on(Package const& package, Change const& change = {},
-                   std::string const& bench = "./bench --check --json") {
+Ending verdict_on(Package const& package, Change const& change = {},
+                  std::string const& bench = "./bench --check --json") {
     return packages::verdict_on(cpu_package(package), quickly, change, bench);
 }
 

@@ -57,8 +57,8 @@ TEST(Plan, has_a_buffer_for_every_input_and_output_and_no_copies_of_what_is_stor
     auto const plan = make_plan(in_f32(programs::fused_rms_linear({4, 96, 64}, {4, 3})));
 
     ASSERT_EQ(plan.kernels.size(), 1u);
-    EXPECT_EQ(plan.buffers[0].place, Place::input);
-    EXPECT_EQ(plan.buffers[2].place, Place::output);
+    EXPECT_EQ(plan.buffers[0].home, Home::input);
+    EXPECT_EQ(plan.buffers[2].home, Home::output);
     EXPECT_EQ(plan.kernels[0].in_loop.size(), 2u); // the product, accumulated at once, and the squares
     EXPECT_EQ(plan.kernels[0].after.size(), 2u);   // the root, and the quotient, stored at once
     EXPECT_EQ(plan.between_bytes, 0);
@@ -69,7 +69,7 @@ TEST(Plan, gives_tiles_that_live_at_the_same_time_places_of_their_own) {
 
     for (auto const& a : plan.buffers)
         for (auto const& b : plan.buffers) {
-            if (&a == &b || a.place != Place::tile || b.place != Place::tile || a.first_step < 0 || b.first_step < 0)
+            if (&a == &b || a.home != Home::tile || b.home != Home::tile || a.first_step < 0 || b.first_step < 0)
                 continue;
             auto const is_together = a.first_step <= b.last_step && b.first_step <= a.last_step;
             auto const is_apart =

@@ -37,7 +37,7 @@ protected:
         return out;
     }
     /// Where no value is finite, or known well enough to be compared, there is nothing to say.
-    void note(packages::Verdict const& found, std::string const& what) {
+    void note(packages::Ending const& found, std::string const& what) {
         EXPECT_TRUE(found.code == 0 || found.code == 4) << what << found.text;
         if (found.text.find("no element could be compared") != std::string::npos) return;
         EXPECT_EQ(found.code, 0) << what << found.text;

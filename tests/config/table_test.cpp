@@ -61,7 +61,7 @@ Section<Program> program_section() {
 
 Scalar<Named> program_name() {
     auto parse = [](Value const& value) -> Parsed<Named> {
-        if (value.text != "norm") return Problem{};
+        if (value.text != "norm") return Refusal{};
         return Named{"norm", {{{"exp", {"X"}}}, 2}};
     };
     auto write = [](Named const& named) { return named.name.empty() ? Value{} : make_text(named.name); };

@@ -26,13 +26,13 @@ inline Package package_of(Graph const& program, Graph const& input, DType dtype)
 }
 
 /// What bench says of a package, after `change` was made to the files.
-struct Verdict {
+struct Ending {
     int code = -1;
     std::string text;
 };
 using Change = std::function<void(TextFile&)>;
-inline Verdict verdict_on(std::vector<TextFile> const& files, std::string const& build, Change const& change,
-                          std::string const& bench) {
+inline Ending verdict_on(std::vector<TextFile> const& files, std::string const& build, Change const& change,
+                         std::string const& bench) {
     compiled::Folder const folder;
     for (auto file : files) {
         if (change) change(file);

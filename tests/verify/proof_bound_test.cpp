@@ -10,18 +10,18 @@
 namespace espalier::verify::proof {
 namespace {
 
-using Roots = std::vector<std::int64_t>; ///< a value each
+using Variables = std::vector<std::int64_t>; ///< a value each
 
-std::int64_t value_of(Form const& form, Roots const& roots) {
+std::int64_t value_of(Form const& form, Variables const& roots) {
     std::int64_t out = 0;
     for (auto const& digit : form)
-        out += digit.stride * (roots[static_cast<std::size_t>(digit.root)] / digit.low % digit.size());
+        out += digit.stride * (roots[static_cast<std::size_t>(digit.variable)] / digit.low % digit.size());
     return out;
 }
 
 /// Calls see(values) for all values of some roots; the others keep theirs.
 template <class See>
-void for_all(Workspace const& work, std::vector<int> const& bound, Roots& roots, See&& see, std::size_t at = 0) {
+void for_all(Workspace const& work, std::vector<int> const& bound, Variables& roots, See&& see, std::size_t at = 0) {
     if (at == bound.size()) return see();
     auto& value = roots[static_cast<std::size_t>(bound[at])];
     for (value = 0; value < work.size(bound[at]); ++value) for_all(work, bound, roots, see, at + 1);
@@ -66,7 +66,7 @@ std::int64_t element(int id, std::int64_t index) {
 }
 
 std::int64_t value_of(Workspace const& work, Term const& term) {
-    Roots roots(static_cast<std::size_t>(work.root_count()), 0);
+    Variables roots(static_cast<std::size_t>(work.variable_count()), 0);
     std::int64_t out = 0;
     for_all(work, term.bound, roots, [&] {
         std::int64_t product = 1;
@@ -85,17 +85,17 @@ TEST(ProofBound, sums_keep_their_value_however_their_variables_are_cut_and_joine
         Workspace work;
         Term term;
         for (std::int64_t const size : {12, 8, 6})
-            if (draw.below(4) > 0 || term.bound.empty()) term.bound.push_back(work.new_root(size));
+            if (draw.below(4) > 0 || term.bound.empty()) term.bound.push_back(work.new_variable(size));
         for (auto n = 1 + draw.below(2); n > 0; --n) {
             Atom atom;
             atom.id = static_cast<int>(n);
-            atom.index.push_back(draw.form(work, work.root_count()));
+            atom.index.push_back(draw.form(work, work.variable_count()));
             term.factors.push_back(atom);
         }
         auto const value = value_of(work, term);
         auto const bound = term.bound;
 
-        settle_bound_roots(work, term);
+        settle_bound_variables(work, term);
 
         ASSERT_EQ(value_of(work, term), value) << "round " << round;
         changed += term.bound != bound ? 1 : 0;
@@ -107,12 +107,12 @@ TEST(ProofBound, sums_keep_their_value_however_their_variables_are_cut_and_joine
 TEST(ProofBound, digits_side_by_side_become_one_variable) {
     Workspace work;
     Term term;
-    term.bound = {work.new_root(3), work.new_root(4)};
+    term.bound = {work.new_variable(3), work.new_variable(4)};
     Atom atom;
     atom.index = {{{0, 1, 3, 4}, {1, 1, 4, 1}}};
     term.factors = {atom};
 
-    settle_bound_roots(work, term);
+    settle_bound_variables(work, term);
 
     ASSERT_EQ(term.bound.size(), 1u);
     EXPECT_EQ(work.size(term.bound[0]), 12);
@@ -122,14 +122,14 @@ TEST(ProofBound, digits_side_by_side_become_one_variable) {
 TEST(ProofBound, pieces_that_overlap_stay_pieces_of_one_variable) {
     Workspace work;
     Term term;
-    term.bound = {work.new_root(12)};
+    term.bound = {work.new_variable(12)};
     Atom fours, sixes;
     fours.index = {{{0, 1, 4, 1}}};
     sixes.id = 1, sixes.index = {{{0, 6, 12, 1}}};
     term.factors = {fours, sixes};
     auto const value = value_of(work, term);
 
-    settle_bound_roots(work, term);
+    settle_bound_variables(work, term);
 
     EXPECT_EQ(term.bound, std::vector<int>{0});
     EXPECT_EQ(value_of(work, term), value);
@@ -139,13 +139,13 @@ TEST(ProofBound, pieces_that_overlap_stay_pieces_of_one_variable) {
 TEST(ProofBound, a_variable_that_also_stands_elsewhere_is_not_joined) {
     Workspace work;
     Term term;
-    term.bound = {work.new_root(12), work.new_root(4)};
+    term.bound = {work.new_variable(12), work.new_variable(4)};
     Atom atom;
     atom.index = {{{0, 1, 12, 4}, {0, 4, 12, 1000}, {0, 6, 12, 5000}, {1, 1, 4, 1}}};
     term.factors = {atom};
     auto const value = value_of(work, term);
 
-    settle_bound_roots(work, term);
+    settle_bound_variables(work, term);
 
     EXPECT_EQ(value_of(work, term), value);
 }
@@ -155,7 +155,7 @@ TEST(ProofForm, a_quotient_and_its_remainder_are_those_of_the_numbers) {
     int found = 0;
     for (int round = 0; round < 3000; ++round) {
         Workspace work;
-        std::vector<int> const roots{work.new_root(12), work.new_root(8)};
+        std::vector<int> const roots{work.new_variable(12), work.new_variable(8)};
         auto form = draw.form(work, 2);
         normalise(form);
         auto const divisor = static_cast<std::int64_t>(1 + draw.below(24));
@@ -164,7 +164,7 @@ TEST(ProofForm, a_quotient_and_its_remainder_are_those_of_the_numbers) {
 
         if (!cut) continue;
         ++found;
-        Roots values(2, 0);
+        Variables values(2, 0);
         for_all(work, roots, values, [&] {
             EXPECT_EQ(value_of(cut->quotient, values), value_of(form, values) / divisor);
             EXPECT_EQ(value_of(cut->remainder, values), value_of(form, values) % divisor);
@@ -178,13 +178,13 @@ TEST(ProofForm, adding_and_normalising_keep_the_value) {
     Draw draw(5);
     for (int round = 0; round < 1000; ++round) {
         Workspace work;
-        std::vector<int> const roots{work.new_root(12), work.new_root(8)};
+        std::vector<int> const roots{work.new_variable(12), work.new_variable(8)};
         auto const a = draw.form(work, 2), b = draw.form(work, 2);
         auto const factor = static_cast<std::int64_t>(1 + draw.below(5));
 
         auto const both = sum(a, factor, b);
 
-        Roots values(2, 0);
+        Variables values(2, 0);
         for_all(work, roots, values,
                 [&] { EXPECT_EQ(value_of(both, values), value_of(a, values) + factor * value_of(b, values)); });
     }

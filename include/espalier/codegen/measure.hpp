@@ -11,7 +11,7 @@
 namespace espalier::codegen {
 
 /// What came of measuring a program.
-enum class Verdict : std::uint8_t {
+enum class Ending : std::uint8_t {
     faster,           ///< than the input program, by more than the noise
     as_fast,          ///< within the noise
     slower,           ///< by more than the noise
@@ -20,12 +20,12 @@ enum class Verdict : std::uint8_t {
     timed_out,        ///< ... it did not end
     does_not_compile, ///< or there is no compiler
 };
-inline constexpr std::array<std::string_view, 7> verdict_names{
-    "faster", "within the noise", "slower", "wrong", "crashed", "timed out", "does not compile"};
-[[nodiscard]] constexpr std::string_view name(Verdict verdict) {
-    return verdict_names[static_cast<std::size_t>(verdict)];
+inline constexpr std::array<std::string_view, 7> ending_names{"faster",  "within the noise", "slower",          "wrong",
+                                                              "crashed", "timed out",        "does not compile"};
+[[nodiscard]] constexpr std::string_view name(Ending verdict) {
+    return ending_names[static_cast<std::size_t>(verdict)];
 }
-[[nodiscard]] constexpr bool is_right(Verdict verdict) { return verdict <= Verdict::slower; }
+[[nodiscard]] constexpr bool is_right(Ending verdict) { return verdict <= Ending::slower; }
 
 /// A median, and between which times it is with 95 %.
 struct Interval {
@@ -33,7 +33,7 @@ struct Interval {
 };
 
 struct Measured {
-    Verdict verdict = Verdict::crashed;
+    Ending verdict = Ending::crashed;
     std::string reason; ///< if it is not right: what was wrong, in a line
     Interval program = {};
     Interval input = {}; ///< of the input program, generated and measured alike, in turns with the program

@@ -13,7 +13,7 @@
 namespace espalier::codegen {
 
 /// Where a buffer is.
-enum class Place : std::uint8_t {
+enum class Home : std::uint8_t {
     input,
     output,
     between, ///< made by one kernel, read by others: in the workspace
@@ -22,7 +22,7 @@ enum class Place : std::uint8_t {
 
 struct Buffer {
     std::string name;
-    Place place = Place::tile;
+    Home home = Home::tile;
     program::DType dtype = program::DType::f32; ///< as it is stored; what tiles compute is in that of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which

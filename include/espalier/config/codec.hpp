@@ -32,7 +32,7 @@ struct Codec {
 };
 
 /// `'search.threads' = 0 is out of range: use auto or a whole number from 1 to 8`.
-[[nodiscard]] std::string refusal_text(Value const& value, Problem const& problem, std::string const& expected,
+[[nodiscard]] std::string refusal_text(Value const& value, Refusal const& problem, std::string const& expected,
                                        Context const& at);
 /// Reports a value of the wrong form, or one that an override tried to enter.
 bool expect_scalar(Value const& value, std::string const& expected, Context const& at);
@@ -44,7 +44,7 @@ std::optional<T> read_scalar(Scalar<T> const& scalar, Value const& value, Contex
     if (!expect_scalar(value, scalar.expected, at)) return std::nullopt;
     auto parsed = scalar.parse(value);
     if (auto* good = std::get_if<T>(&parsed)) return std::move(*good);
-    at.error(value.place, refusal_text(value, std::get<Problem>(parsed), scalar.expected, at));
+    at.error(value.place, refusal_text(value, std::get<Refusal>(parsed), scalar.expected, at));
     return std::nullopt;
 }
 

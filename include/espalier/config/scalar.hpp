@@ -20,13 +20,13 @@
 namespace espalier::config {
 
 /// Why a scalar is refused. Empty parts are filled in from what the rule expects.
-struct Problem {
+struct Refusal {
     std::string what = {};   ///< e.g. `is out of range`; empty: it is something else altogether
     std::string remedy = {}; ///< what to use instead
     std::string hint = {};   ///< `; did you mean ...?`
 };
 template <class T>
-using Parsed = std::variant<T, Problem>;
+using Parsed = std::variant<T, Refusal>;
 
 /// How a value in one word is read, written and described.
 template <class T>
@@ -76,10 +76,10 @@ std::string integer_text(Range<T> range) {
 template <class T>
 Parsed<T> parse_integer(Value const& value, Range<T> range) {
     auto const digits = whole_number_digits(value);
-    if (!digits) return Problem{};
+    if (!digits) return Refusal{};
     T number{};
     auto const error = std::from_chars(digits->data(), digits->data() + digits->size(), number).ec;
-    if (error != std::errc{} || !range.contains(number)) return Problem{"is out of range"};
+    if (error != std::errc{} || !range.contains(number)) return Refusal{"is out of range"};
     return number;
 }
 
@@ -97,7 +97,7 @@ Scalar<Enum> choice(std::vector<std::pair<std::string, Enum>> const& rows) {
     auto const words = word(names);
     auto parse = [words, rows](Value const& value) -> Parsed<Enum> {
         auto const index = words.parse(value);
-        if (auto const* problem = std::get_if<Problem>(&index)) return *problem;
+        if (auto const* problem = std::get_if<Refusal>(&index)) return *problem;
         return rows[std::get<std::size_t>(index)].second;
     };
     auto write = [rows](Enum const& wanted) {
@@ -125,7 +125,7 @@ template <class T>
 Scalar<std::optional<T>> or_auto(Scalar<T> const& other) {
     auto parse = [other](Value const& value) -> Parsed<std::optional<T>> {
         auto parsed = other.parse(value);
-        if (auto* problem = std::get_if<Problem>(&parsed)) return std::move(*problem);
+        if (auto* problem = std::get_if<Refusal>(&parsed)) return std::move(*problem);
         return std::optional<T>(std::move(std::get<T>(parsed)));
     };
     auto write = [other](std::optional<T> const& value) { return other.write(value.value()); };

@@ -60,14 +60,14 @@ public:
     [[nodiscard]] std::span<Product const> products_of(ExprId e);
 
 private:
-    enum class Place : std::uint8_t { exponent, elsewhere };
+    enum class Within : std::uint8_t { exponent, elsewhere };
     struct Known {
         bool is_known = false;
         Bits bits = 0;
         std::vector<Product> products;
     };
     [[nodiscard]] Known const& look_at(ExprId e);
-    [[nodiscard]] Bits bits_of(ExprId e, Place place);
+    [[nodiscard]] Bits bits_of(ExprId e, Within place);
     [[nodiscard]] Bits inner_bits(std::uint32_t mono);
     [[nodiscard]] Bits call_bits(std::uint32_t atom);
     [[nodiscard]] Bits reduction_bit(std::uint32_t mono) const;

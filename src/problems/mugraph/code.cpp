@@ -71,7 +71,7 @@ StoredTimes times_in(Json const& json) {
     StoredTimes out{.verdict = json.at("verdict"),
                     .machine = json.at("machine").value("cpu", ""),
                     .host = json.at("machine").value("host", "")};
-    if (out.verdict == codegen::name(codegen::Verdict::wrong)) out.executed = search::Executed::wrong;
+    if (out.verdict == codegen::name(codegen::Ending::wrong)) out.executed = search::Executed::wrong;
     if (!json.value("checked", false)) return out;
     out.executed = search::Executed::within_tolerance;
     out.ms = json.at("ms");

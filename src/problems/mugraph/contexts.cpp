@@ -60,7 +60,7 @@ KernelContext Contexts::draw(std::uint32_t unit_dims, std::uint64_t seed) const 
     context.sizes = first_sizes(target, unit_dims);
     context.model = field::make_model(seed, field::Roots::power, target.has_exp);
     for (std::size_t i = 0; i < target.graph.inputs.size(); ++i) {
-        Value value;
+        PartialTensor value;
         value.shape = target.shapes[program::TensorId{static_cast<int>(i)}];
         value.expr = expressions_->leaf(static_cast<int>(i));
         value.tiles =

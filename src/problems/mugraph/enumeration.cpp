@@ -153,19 +153,19 @@ bool Enumeration::is_too_far(KernelState kernel, Step const& step, ValueId first
         ++kernel.ops;
         ++kernel.total_ops;
     }
-    return needs_.ops_needed(needs_.place_of(kernel)) > needs_.ops_left(kernel, graphs_left);
+    return needs_.ops_needed(needs_.progress_of(kernel)) > needs_.ops_left(kernel, graphs_left);
 }
 bool Enumeration::is_too_far(KernelState const& kernel, BlockState block, Step const& step, ValueId first) {
     if (!needs_.is_on()) return false;
     block.tensors.consume(step);
     block.tensors.add(first, (*block.block->ops)[step.op].row().outputs);
     ++block.ops;
-    return needs_.ops_needed(needs_.place_of(kernel, block)) > needs_.ops_left(kernel, block);
+    return needs_.ops_needed(needs_.progress_of(kernel, block)) > needs_.ops_left(kernel, block);
 }
 /// A kernel must also read all its operands.
 bool Enumeration::is_too_far(KernelState const& state, Begin const& begin, int graphs_left) {
     if (!needs_.is_on()) return false;
-    auto place = needs_.place_of(state);
+    auto place = needs_.progress_of(state);
     auto after = state.tensors;
     after.consume(begin);
     place.unread = after.unconsumed() + begin.count;

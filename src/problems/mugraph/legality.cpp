@@ -16,7 +16,7 @@ int reduction_of(std::vector<SearchOp> const& ops) {
     return out;
 }
 
-bool is_there(Values const& values, Tensors const& tensors, Value const& value) {
+bool is_there(Values const& values, Tensors const& tensors, PartialTensor const& value) {
     for (int i = 0; i < tensors.count; ++i)
         if (values[tensors[i]].print == value.print && values[tensors[i]].shape == value.shape) return true;
     return false;
@@ -35,7 +35,7 @@ program::Word size_of(program::SymbolicShape const& shape) {
     return out;
 }
 
-bool is_own_reduction(KernelState const& state, SearchOp const& op, Value const& value) {
+bool is_own_reduction(KernelState const& state, SearchOp const& op, PartialTensor const& value) {
     return !op.is_own || value.is_uncertain || std::ranges::count(state.context->reduced, value.print) > 0;
 }
 

@@ -47,16 +47,16 @@ void Needs::add_supplies(std::vector<SearchOp> const& ops) {
     }
 }
 
-Needs::Place Needs::place_of(KernelState const& kernel) const {
-    Place out;
+Needs::Progress Needs::progress_of(KernelState const& kernel) const {
+    Progress out;
     for (int i = 0; i < kernel.tensors.count; ++i)
         out.tensors.push_back(kernel.context->values[kernel.tensors[i]].expr);
     out.unread = kernel.tensors.unconsumed();
     return out;
 }
 
-Needs::Place Needs::place_of(KernelState const& kernel, BlockState const& block) const {
-    auto out = place_of(kernel);
+Needs::Progress Needs::progress_of(KernelState const& kernel, BlockState const& block) const {
+    auto out = progress_of(kernel);
     auto after = kernel.tensors;
     after.consume(block.block->begin);
     out.unread = after.unconsumed() + block.tensors.unconsumed();
@@ -90,14 +90,14 @@ int Needs::ops_left(KernelState const& kernel, BlockState const& block) {
 
 int Needs::ops_of_program() {
     if (ops_of_program_ >= 0) return ops_of_program_;
-    Place inputs;
+    Progress inputs;
     inputs.tensors = inputs_;
     inputs.unread = static_cast<int>(inputs_.size());
     return ops_of_program_ = ops_needed(inputs);
 }
 
 /// How many tensors must come together in a product, by their factors.
-int Needs::factors_apart(expr::Product const& product, Place const& place) {
+int Needs::factors_apart(expr::Product const& product, Progress const& place) {
     std::vector<Bits> sets;
     bool has_powers = false;
     for (auto const e : place.tensors)
@@ -111,7 +111,7 @@ int Needs::factors_apart(expr::Product const& product, Place const& place) {
     return product.has_powers && !has_powers ? std::max(apart, 2) : apart;
 }
 
-int Needs::products_needed(Place const& place) {
+int Needs::products_needed(Progress const& place) {
     int out = 0;
     for (auto const& group : contents_.groups()) {
         int most = 1;
@@ -121,7 +121,7 @@ int Needs::products_needed(Place const& place) {
     return out;
 }
 
-int Needs::ops_needed(Place const& place) {
+int Needs::ops_needed(Progress const& place) {
     Lack lack;
     lack.ingredients = static_cast<Bits>((std::uint64_t{1} << contents_.ingredients().size()) - 1);
     for (auto const e : place.tensors) lack.ingredients &= ~contents_.of(e);

@@ -23,15 +23,15 @@ public:
     Needs(Setup const& setup, expr::Expressions& expressions, std::span<program::ExprId const> targets);
 
     /// A program on the way.
-    struct Place {
+    struct Progress {
         std::vector<program::ExprId> tensors; ///< all that may be read
         int unread = 0;                       ///< tensors that nothing reads
         bool is_in_loop = false;              ///< one of these must still be accumulated
     };
     /// At kernel level, or inside a block.
-    [[nodiscard]] Place place_of(KernelState const& kernel) const;
-    [[nodiscard]] Place place_of(KernelState const& kernel, BlockState const& block) const;
-    [[nodiscard]] int ops_needed(Place const& place);
+    [[nodiscard]] Progress progress_of(KernelState const& kernel) const;
+    [[nodiscard]] Progress progress_of(KernelState const& kernel, BlockState const& block) const;
+    [[nodiscard]] int ops_needed(Progress const& place);
 
     /// Ops of all kinds that a place has left.
     [[nodiscard]] int ops_left(KernelState const& kernel, int graphs_left);
@@ -51,8 +51,8 @@ private:
         [[nodiscard]] bool is_nothing() const { return *this == Lack{}; }
         bool operator==(Lack const&) const = default;
     };
-    [[nodiscard]] int products_needed(Place const& place);
-    [[nodiscard]] int factors_apart(expr::Product const& product, Place const& place);
+    [[nodiscard]] int products_needed(Progress const& place);
+    [[nodiscard]] int factors_apart(expr::Product const& product, Progress const& place);
     [[nodiscard]] int ops_for(Lack const& lack);
     [[nodiscard]] int ops_after(Supply const& supply, Lack const& lack);
     [[nodiscard]] int ops_after_calls(std::span<program::OpCode const> functions, bool divides, Lack const& before,

@@ -69,7 +69,7 @@ private:
     std::vector<program::Shape> shapes_;
 };
 
-bool block_fits(Setup const& setup, Schedules::Place const& at, int kernel, Sizes const& sizes) {
+bool block_fits(Setup const& setup, Schedules::NodeState const& at, int kernel, Sizes const& sizes) {
     std::vector<program::Shape> operands;
     for (auto const& shape : operand_shapes(at.state, at.node.begin[static_cast<std::size_t>(kernel)]))
         operands.push_back(numbers(shape, sizes));
@@ -91,7 +91,7 @@ bool has_whole_tiles(Target const& target, Candidate const& of, Sizes const& siz
 
 /// Whether the tiles of all kernels are whole on the shrunk shape. Not so only where a dimension is a grid of its own
 /// and also cut twice by another kernel, or where partial results of an earlier grid are split by a grid again.
-bool can_shrink(Target const& target, Schedules::Place const& at, Begin const& begin,
+bool can_shrink(Target const& target, Schedules::NodeState const& at, Begin const& begin,
                 std::span<SymbolicShape const> operands) {
     auto child = at.node;
     child.begin[child.begins++] = begin;
@@ -141,7 +141,7 @@ std::size_t Schedules::memory_bytes() const {
     return bytes;
 }
 
-Schedules::List Schedules::extend(Place const& at, int kernel, List const& before, MemoryCheck check) const {
+Schedules::List Schedules::extend(NodeState const& at, int kernel, List const& before, MemoryCheck check) const {
     auto const& begin = at.node.begin[static_cast<std::size_t>(kernel)];
     auto const operands = operand_shapes(at.state, begin);
     List out;
@@ -169,7 +169,7 @@ std::uint64_t Schedules::key_before(Node const& node, int kernel) const {
     return base::hash_combine(key, steps_hash(node, 0, end_of_kernel(node, kernel - 1)));
 }
 
-Schedules::List const& Schedules::before(Place const& at, int kernel) {
+Schedules::List const& Schedules::before(NodeState const& at, int kernel) {
     auto const key = key_before(at.node, kernel);
     auto const known = lists_.find(key);
     if (known != lists_.end()) return known->second;
@@ -181,7 +181,7 @@ Schedules::List const& Schedules::before(Place const& at, int kernel) {
 }
 
 /// With liveness, where only the sizes of tensors matter to what follows: of schedules that look alike, one.
-Schedules::List Schedules::alike_once(Place const& at, int kernels, List const& list) const {
+Schedules::List Schedules::alike_once(NodeState const& at, int kernels, List const& list) const {
     if (kernels == 0 || !setup_->space.has_liveness) return list;
     std::map<std::uint64_t, Scheduled> out;
     for (auto const& one : list) out.try_emplace(sizes_hash(at.state, one.sizes), one);
@@ -190,11 +190,11 @@ Schedules::List Schedules::alike_once(Place const& at, int kernels, List const& 
     return kept;
 }
 
-Schedules::List Schedules::of_operands(Place const& at, int kernel) {
+Schedules::List Schedules::of_operands(NodeState const& at, int kernel) {
     return extend(at, kernel, before(at, kernel), MemoryCheck::operands);
 }
 
-Schedules::List Schedules::of_complete(Place const& at) {
+Schedules::List Schedules::of_complete(NodeState const& at) {
     auto list = before(at, 0);
     for (int kernel = 0; kernel < at.node.begins; ++kernel) {
         list = extend(at, kernel, list, MemoryCheck::whole_block);
@@ -205,7 +205,7 @@ Schedules::List Schedules::of_complete(Place const& at) {
 
 /// Of schedules that look alike to all kernels that follow, the cheapest so far. Costs of kernels add up, so the
 /// cheapest whole program is among what is left.
-Schedules::List Schedules::cheapest(Place const& at, int kernel, List const& list) const {
+Schedules::List Schedules::cheapest(NodeState const& at, int kernel, List const& list) const {
     auto prefix = at.node;
     prefix.begins = static_cast<std::uint8_t>(kernel + 1);
     prefix.count = static_cast<std::uint8_t>(end_of_kernel(at.node, kernel));
@@ -241,7 +241,7 @@ std::optional<Reject> Schedules::why_infeasible(Begin const& begin, int kernel, 
     return reason;
 }
 
-Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std::uint8_t const> operands) {
+Schedules::Classes const& Schedules::classes_for(NodeState const& at, std::span<std::uint8_t const> operands) {
     auto const shapes = operand_shapes(at.state, operands);
     std::uint32_t twins = 0;
     for (std::size_t i = 1; i < operands.size(); ++i)
@@ -258,7 +258,7 @@ Schedules::Classes const& Schedules::classes_for(Place const& at, std::span<std:
 }
 
 /// The axes of earlier kernels whose blocks put out maxima of their own, with which their other results are rescaled.
-std::vector<int> Schedules::partial_axes(Place const& at, std::span<std::uint8_t const> operands) const {
+std::vector<int> Schedules::partial_axes(NodeState const& at, std::span<std::uint8_t const> operands) const {
     std::vector<int> out;
     if (!setup_->space.puts_out_maxima(at.state.limits)) return out;
     for (auto const operand : operands) {
@@ -271,7 +271,7 @@ std::vector<int> Schedules::partial_axes(Place const& at, std::span<std::uint8_t
     return out;
 }
 
-Schedules::Classes Schedules::find_classes(Place const& at, std::span<std::uint8_t const> operands,
+Schedules::Classes Schedules::find_classes(NodeState const& at, std::span<std::uint8_t const> operands,
                                            std::uint32_t twins) {
     Classes out;
     auto const kernel = static_cast<int>(at.node.begins);

@@ -29,7 +29,7 @@ public:
         std::array<std::uint64_t, reject_count> rejected{};
     };
     /// A node and its state at kernel level.
-    struct Place {
+    struct NodeState {
         Node const& node;
         KernelState const& state;
     };
@@ -37,11 +37,11 @@ public:
     Schedules(Setup const& setup, search::Notes& notes) : setup_(&setup), notes_(&notes) {}
 
     /// Of a kernel that comes next, with these tensors as operands. Good until the next call.
-    [[nodiscard]] Classes const& classes_for(Place const& at, std::span<std::uint8_t const> operands);
+    [[nodiscard]] Classes const& classes_for(NodeState const& at, std::span<std::uint8_t const> operands);
     /// Every schedule of a complete node; of those that look alike to what follows the cheapest, if the space says so.
-    [[nodiscard]] List of_complete(Place const& at);
+    [[nodiscard]] List of_complete(NodeState const& at);
     /// Of the kernels up to `kernel`, whose operands fit; nothing is known of its ops yet.
-    [[nodiscard]] List of_operands(Place const& at, int kernel);
+    [[nodiscard]] List of_operands(NodeState const& at, int kernel);
 
     void clear();
     [[nodiscard]] std::size_t memory_bytes() const;
@@ -49,12 +49,13 @@ public:
 private:
     enum class MemoryCheck : std::uint8_t { operands, whole_block };
     [[nodiscard]] std::uint64_t key_before(Node const& node, int kernel) const;
-    [[nodiscard]] List const& before(Place const& at, int kernel);
-    [[nodiscard]] List extend(Place const& at, int kernel, List const& before, MemoryCheck check) const;
-    [[nodiscard]] List cheapest(Place const& at, int kernel, List const& list) const;
-    [[nodiscard]] List alike_once(Place const& at, int kernels, List const& list) const;
-    [[nodiscard]] Classes find_classes(Place const& at, std::span<std::uint8_t const> operands, std::uint32_t twins);
-    [[nodiscard]] std::vector<int> partial_axes(Place const& at, std::span<std::uint8_t const> operands) const;
+    [[nodiscard]] List const& before(NodeState const& at, int kernel);
+    [[nodiscard]] List extend(NodeState const& at, int kernel, List const& before, MemoryCheck check) const;
+    [[nodiscard]] List cheapest(NodeState const& at, int kernel, List const& list) const;
+    [[nodiscard]] List alike_once(NodeState const& at, int kernels, List const& list) const;
+    [[nodiscard]] Classes find_classes(NodeState const& at, std::span<std::uint8_t const> operands,
+                                       std::uint32_t twins);
+    [[nodiscard]] std::vector<int> partial_axes(NodeState const& at, std::span<std::uint8_t const> operands) const;
     /// Nothing if the class has a schedule, else why not.
     [[nodiscard]] std::optional<Reject> why_infeasible(Begin const& begin, int kernel,
                                                        std::span<program::SymbolicShape const> operands,

@@ -159,7 +159,7 @@ Scalar<Space> space_name() {
     auto const words = preset();
     auto parse = [words](Value const& value) -> Parsed<Space> {
         auto const from = words.parse(value);
-        if (auto const* problem = std::get_if<Problem>(&from)) return *problem;
+        if (auto const* problem = std::get_if<Refusal>(&from)) return *problem;
         return Space{.from = std::get<Space::Preset>(from)};
     };
     auto write = [words](Space const& space) {

@@ -16,7 +16,7 @@ namespace {
 constexpr int max_block_values = 12'000, operand_bits = 18;
 
 /// Stands for values that could not be computed; what is made of them is as uncertain as they are.
-verify::Tiles ones(Value const& value, verify::Tiles const& operand, Sizes const& sizes, std::int64_t steps) {
+verify::Tiles ones(PartialTensor const& value, verify::Tiles const& operand, Sizes const& sizes, std::int64_t steps) {
     verify::Tiles out;
     out.shape = numbers(value.shape, sizes);
     out.batch = operand.batch / steps;
@@ -127,14 +127,14 @@ void ValueMaker::announce(Step const& step, KernelState const& state) {
 }
 void ValueMaker::announce(Values const& values, Question const& question) {
     for (int output = 0; output < question.op.row().outputs; ++output) {
-        Value value{.output = output};
+        PartialTensor value{.output = output};
         if (outline(values, question, value)) return;
         filter_->announce(value.expr, question.pattern);
     }
 }
 
 /// All that is known of an op's outcome without computing it: shape, side of the loop, expression.
-std::optional<Reject> ValueMaker::outline(Values const& values, Question const& question, Value& value) {
+std::optional<Reject> ValueMaker::outline(Values const& values, Question const& question, PartialTensor& value) {
     auto const& row = question.op.row();
     auto const operands = question.operands;
     std::array<program::SymbolicShape, program::max_inputs> shapes;
@@ -185,7 +185,7 @@ std::optional<program::Attributes> ValueMaker::sized(Values const& values, Quest
 }
 
 /// Values, content and print of what has an outline.
-std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const& question, Value& value) const {
+std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const& question, PartialTensor& value) const {
     auto const attributes = sized(values, question);
     if (!attributes) return Reject::shape;
     std::array<verify::Tiles const*, program::max_inputs> tiles{};
@@ -215,7 +215,7 @@ std::optional<Reject> ValueMaker::evaluate(Values const& values, Question const&
     return std::nullopt;
 }
 
-std::optional<Reject> ValueMaker::make_output(Values const& values, Question const& question, Value& value) {
+std::optional<Reject> ValueMaker::make_output(Values const& values, Question const& question, PartialTensor& value) {
     if (auto const why = outline(values, question, value)) return why;
     if (!filter_->is_useful(value.expr, question.pattern)) return Reject::expression;
     if (auto const why = evaluate(values, question, value)) return why;
@@ -226,9 +226,9 @@ std::optional<Reject> ValueMaker::make_output(Values const& values, Question con
 
 /// All outputs or none: in a program that is complete each of them is read, so each must be useful.
 Outcome ValueMaker::make(Values& values, Question const& question) {
-    Value first;
+    PartialTensor first;
     if (auto const why = make_output(values, question, first)) return Outcome(*why);
-    std::vector<Value> others; // added last: operands are read where they are
+    std::vector<PartialTensor> others; // added last: operands are read where they are
     for (int output = 1; output < question.op.row().outputs; ++output) {
         others.push_back({.output = output});
         if (auto const why = make_output(values, question, others.back())) return Outcome(*why);
@@ -238,7 +238,7 @@ Outcome ValueMaker::make(Values& values, Question const& question) {
     return out;
 }
 
-void ValueMaker::fill_bytes(Value& value, Block const& block) const {
+void ValueMaker::fill_bytes(PartialTensor& value, Block const& block) const {
     auto const size = program::info(setup_->target.graph.dtype).size_bytes;
     value.bytes.reserve(block.schedules.size());
     for (auto const& sizes : block.schedules) {
@@ -255,8 +255,8 @@ LoopSide ValueMaker::side_of_tile(Begin const& begin, int i) const {
     return is_split || !space.has_epilogues ? LoopSide::in_loop : LoopSide::invariant;
 }
 
-Value ValueMaker::tile_of(Value const& whole, Block const& block, int i) const {
-    Value value;
+PartialTensor ValueMaker::tile_of(PartialTensor const& whole, Block const& block, int i) const {
+    PartialTensor value;
     value.shape = setup_->target.tile(whole.shape, block.begin, block.kernel, i);
     value.expr = whole.expr;
     value.side = side_of_tile(block.begin, i);
@@ -270,8 +270,9 @@ Value ValueMaker::tile_of(Value const& whole, Block const& block, int i) const {
     return value;
 }
 
-Value ValueMaker::joined(Value const& tile, Block const& block, Joins const& joins, std::uint64_t key) const {
-    Value value;
+PartialTensor ValueMaker::joined(PartialTensor const& tile, Block const& block, Joins const& joins,
+                                 std::uint64_t key) const {
+    PartialTensor value;
     value.shape = setup_->target.joined(tile.shape, block.begin, block.kernel, joins);
     value.expr = tile.expr;
     value.is_maximum = tile.is_maximum;

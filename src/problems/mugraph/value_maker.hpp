@@ -24,9 +24,10 @@ public:
     void announce(Step const& step, BlockState const& state);
 
     /// Operand `i` of a block, cut into the tiles of all blocks and loop steps.
-    [[nodiscard]] Value tile_of(Value const& whole, Block const& block, int i) const;
+    [[nodiscard]] PartialTensor tile_of(PartialTensor const& whole, Block const& block, int i) const;
     /// The tensor that a block's output tile becomes; `key` tells kernels apart.
-    [[nodiscard]] Value joined(Value const& tile, Block const& block, Joins const& joins, std::uint64_t key) const;
+    [[nodiscard]] PartialTensor joined(PartialTensor const& tile, Block const& block, Joins const& joins,
+                                       std::uint64_t key) const;
 
     /// Whether a block has had so many values that memos should start again; asking makes it forget that.
     [[nodiscard]] bool take_is_full() { return std::exchange(is_full_, false); }
@@ -34,12 +35,14 @@ public:
 private:
     struct Question;
     [[nodiscard]] Outcome make(Values& values, Question const& question);
-    [[nodiscard]] std::optional<Reject> make_output(Values const& values, Question const& question, Value& value);
-    [[nodiscard]] std::optional<Reject> outline(Values const& values, Question const& question, Value& value);
-    [[nodiscard]] std::optional<Reject> evaluate(Values const& values, Question const& question, Value& value) const;
+    [[nodiscard]] std::optional<Reject> make_output(Values const& values, Question const& question,
+                                                    PartialTensor& value);
+    [[nodiscard]] std::optional<Reject> outline(Values const& values, Question const& question, PartialTensor& value);
+    [[nodiscard]] std::optional<Reject> evaluate(Values const& values, Question const& question,
+                                                 PartialTensor& value) const;
     [[nodiscard]] std::optional<program::Attributes> sized(Values const& values, Question const& question) const;
     void announce(Values const& values, Question const& question);
-    void fill_bytes(Value& value, Block const& block) const;
+    void fill_bytes(PartialTensor& value, Block const& block) const;
     [[nodiscard]] program::LoopSide side_of_tile(Begin const& begin, int i) const;
 
     Setup const* setup_;

@@ -13,7 +13,7 @@
 namespace espalier::problems::mugraph {
 
 /// A tensor of a partial program: its shape in symbols, its abstract expression, and its values on the shrunk shape.
-struct Value {
+struct PartialTensor {
     int output = 0; ///< of the op that makes it: which
     program::SymbolicShape shape;
     program::ExprId expr;
@@ -28,7 +28,7 @@ struct Value {
     std::vector<std::uint32_t> bytes; ///< on each of the schedules at hand
 
     [[nodiscard]] std::size_t memory_bytes() const {
-        return sizeof(Value) + 4 * (tiles.p.capacity() + tiles.q.capacity() + bytes.capacity());
+        return sizeof(PartialTensor) + 4 * (tiles.p.capacity() + tiles.q.capacity() + bytes.capacity());
     }
 };
 
@@ -58,8 +58,10 @@ private:
 class Values {
 public:
     [[nodiscard]] int size() const { return static_cast<int>(values_.size()); }
-    [[nodiscard]] Value const& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id.value)]; }
-    ValueId add(Value value) {
+    [[nodiscard]] PartialTensor const& operator[](ValueId id) const {
+        return values_[static_cast<std::size_t>(id.value)];
+    }
+    ValueId add(PartialTensor value) {
         memory_ += value.memory_bytes();
         values_.push_back(std::move(value));
         return ValueId{size() - 1};
@@ -98,7 +100,7 @@ private:
             if (slot.outcome.is_known()) insert(slot.key, slot.outcome);
     }
 
-    std::vector<Value> values_;
+    std::vector<PartialTensor> values_;
     std::vector<Slot> slots_ = std::vector<Slot>(64);
     std::size_t noted_ = 0;
     std::size_t memory_ = 0;

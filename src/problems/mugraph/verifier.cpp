@@ -121,13 +121,13 @@ verify::Proof Verifier::prove(program::Graph const& graph, search::Notes& notes)
     return proof;
 }
 
-Verifier::Verdict Verifier::verify(Node const& node, Explorer& explorer, FormMemo& forms) const {
+Verifier::Finding Verifier::verify(Node const& node, Explorer& explorer, FormMemo& forms) const {
     return std::move(verify_all({&node, 1}, explorer, forms).front());
 }
 
-std::vector<Verifier::Verdict> Verifier::verify_all(std::span<Node const> nodes, Explorer& explorer,
+std::vector<Verifier::Finding> Verifier::verify_all(std::span<Node const> nodes, Explorer& explorer,
                                                     FormMemo& memo) const {
-    std::vector<Verdict> out;
+    std::vector<Finding> out;
     auto& notes = explorer.notes();
     auto const at_once = device_ ? nodes.size() : 1; // without a device there is nothing to gain
     for (std::size_t i = 0; i < nodes.size(); i += at_once) {
@@ -244,7 +244,7 @@ void Verifier::compare_all(std::span<Draft> drafts, base::StopToken stop) const 
 }
 
 /// Proof and floats, which no device does.
-Verifier::Verdict Verifier::conclude(Draft draft, search::Notes& notes) const {
+Verifier::Finding Verifier::conclude(Draft draft, search::Notes& notes) const {
     auto& out = draft.verdict;
     auto const* const form = draft.form;
     auto& evidence = draft.evidence;

@@ -45,7 +45,7 @@ enum class Judgement : std::uint8_t { equal, refuted, refuted_in_floats, undecid
 /// when made if a device is asked for and there is none.
 class Verifier {
 public:
-    struct Verdict {
+    struct Finding {
         Judgement judgement = Judgement::refuted;
         bool is_proved = false;
         bool is_full_scope = false;
@@ -67,16 +67,16 @@ public:
     [[nodiscard]] SecondShape try_second_shape(Node const& node, program::TensorIds const& outputs,
                                                Explorer const& explorer) const;
     /// Everything: the form on a shrunk shape, the program at its real shape, and a proof.
-    [[nodiscard]] Verdict verify(Node const& node, Explorer& explorer, FormMemo& forms) const;
-    /// Verdict i for node i, each what verify() says of it. A device gets the programs together. Throws Stopped if the
+    [[nodiscard]] Finding verify(Node const& node, Explorer& explorer, FormMemo& forms) const;
+    /// Finding i for node i, each what verify() says of it. A device gets the programs together. Throws Stopped if the
     /// run stops.
-    [[nodiscard]] std::vector<Verdict> verify_all(std::span<Node const> nodes, Explorer& explorer,
+    [[nodiscard]] std::vector<Finding> verify_all(std::span<Node const> nodes, Explorer& explorer,
                                                   FormMemo& forms) const;
 
 private:
     /// A candidate on its way.
     struct Draft {
-        Verdict verdict;
+        Finding verdict;
         std::optional<std::uint64_t> form_key = std::nullopt; ///< none: its outputs are not those of the input
         program::TensorIds outputs;
         FormCheck const* form = nullptr; ///< none: it is decided without looking at the program at its real shape
@@ -101,7 +101,7 @@ private:
                                                                 base::StopToken stop) const;
     void write_program(Draft& draft, Node const& node, FormMemo const& forms) const;
     void compare_all(std::span<Draft> drafts, base::StopToken stop) const;
-    [[nodiscard]] Verdict conclude(Draft draft, search::Notes& notes) const;
+    [[nodiscard]] Finding conclude(Draft draft, search::Notes& notes) const;
     [[nodiscard]] std::optional<verify::DeviceService::Expected> expected() const;
     [[nodiscard]] verify::Proof prove(program::Graph const& graph, search::Notes& notes) const;
     [[nodiscard]] verify::CompareOptions options(int tests, field::Roots roots, std::int64_t max_elements = 0) const;

@@ -99,7 +99,7 @@ Scalar<TreeChoice> tree_name() {
     auto const words = word(names);
     auto parse = [words](Value const& value) -> Parsed<TreeChoice> {
         auto const index = words.parse(value);
-        if (auto const* problem = std::get_if<Problem>(&index)) return *problem;
+        if (auto const* problem = std::get_if<Refusal>(&index)) return *problem;
         auto const& tree = named_trees()[std::get<std::size_t>(index)];
         return TreeChoice{std::string(tree.name), tree.parameters};
     };

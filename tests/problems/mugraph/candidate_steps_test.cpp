@@ -27,7 +27,7 @@ OpInfo row_of(int inputs, bool is_commutative) {
 struct Graph {
     explicit Graph(int count) {
         for (int i = 0; i < count; ++i) {
-            Value value;
+            PartialTensor value;
             value.shape = {program::Word::symbol(0), program::Word::symbol(0)};
             tensors.add(values.add(value));
         }
@@ -95,7 +95,7 @@ TEST(CandidateSteps, a_square_is_not_also_a_product) {
 
 TEST(CandidateSteps, sums_of_products_have_factors_that_can_be_multiplied) {
     Graph graph(2);
-    Value wide;
+    PartialTensor wide;
     wide.shape = {program::Word::symbol(1), program::Word::symbol(0)};
     graph.tensors.add(graph.values.add(wide));
     std::vector<SearchOp> const ops{{OpCode::concat_matmul, {}, {}}};

@@ -56,7 +56,7 @@ TEST(Needs, shrink_by_one_with_every_op_of_the_program_itself) {
     auto const product = parts.kernel_op(program::OpCode::matmul, {0, 1});
     auto const left = [&](std::vector<Step> const& steps) {
         parts.replay.run(path_of(steps));
-        return needs.ops_needed(needs.place_of(parts.replay.kernel()));
+        return needs.ops_needed(needs.progress_of(parts.replay.kernel()));
     };
 
     EXPECT_EQ(left({}), 4);

@@ -26,14 +26,14 @@ TEST(Values, what_was_noted_is_found_however_many_there_are) {
 TEST(Values, are_numbered_in_order_and_counted) {
     Values values;
     auto const empty = values.memory_bytes();
-    Value one;
+    PartialTensor one;
     one.content = 7;
     one.bytes.resize(100);
 
-    EXPECT_EQ(values.add(Value{}), ValueId{0});
+    EXPECT_EQ(values.add(PartialTensor{}), ValueId{0});
     EXPECT_EQ(values.add(one), ValueId{1});
     EXPECT_EQ(values[ValueId{1}].content, 7u);
-    EXPECT_GE(values.memory_bytes(), empty + 2 * sizeof(Value) + 400);
+    EXPECT_GE(values.memory_bytes(), empty + 2 * sizeof(PartialTensor) + 400);
 }
 
 TEST(Outcomes, are_values_or_reasons_or_not_known) {
