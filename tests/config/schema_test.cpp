@@ -44,9 +44,12 @@ Base experiment_with(std::string const& key, Json const& fallback) {
     auto const is_in = [&](std::string const& section) { return key.starts_with(section + "."); };
     // Parameters of a tree have a meaning for some types only; a hybrid one has them all.
     if (is_in("problem.tree")) return {minimal, "problem.tree={type: hybrid}"};
+    if (key == "problem.space" && fallback == "taso") return {minimal_substitution, "problem.max_ops=2"};
     if (is_in("problem.space")) return {minimal_mugraph, "problem.space=mirage"};
     for (auto const* name : {"axes", "reductions", "payload", "max_steps", "broadcast", "segments", "sweep"})
         if (key == std::string("problem.") + name) return {minimal_placement, "problem.max_steps=5"};
+    for (auto const* name : {"order", "max_ops", "outputs"})
+        if (key == std::string("problem.") + name) return {minimal_substitution, "problem.space=taso"};
     if (key == "problem.granularity" || !is_in("problem")) return {minimal, "problem.tree=T1"};
     for (auto const& builtin : program::builtins()) {
         auto const& variants = builtin.variants;
