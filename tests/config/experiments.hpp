@@ -37,11 +37,11 @@ namespace espalier::config::testing {
 inline std::string const minimal = "problem:\n  kind: uts\n  tree: T1\nresults: {path: runs/x}\n";
 
 /// Valid; four lines too.
-inline std::string const minimal_substitution = "problem: {kind: substitution}\nresults: {path: runs/x}\n";
 inline std::string const minimal_mugraph =
     "problem:\n  kind: mugraph\n  program: {builtin: rmsnorm_linear}\nresults: {path: runs/x}\n";
 inline std::string const minimal_placement =
     "problem:\n  kind: placement\n  hierarchy: [{name: node, size: 1}]\nresults: {path: runs/x}\n";
+inline std::string const minimal_substitution = "problem: {kind: substitution}\nresults: {path: runs/x}\n";
 
 inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
     std::vector<Override> out;
