@@ -29,6 +29,18 @@ bool is_only_of_programs(problems::Kind const* kind) {
     return kind->offers().run_formats.empty() && kind->offers().views.empty();
 }
 
+/// No kind has a whole run, or a view, in this format.
+bool is_format_of_programs(std::string const& name) {
+    auto const has = [&](std::vector<problems::Format> const& formats) {
+        return std::ranges::count(formats, name, &problems::Format::name) > 0;
+    };
+    return std::ranges::none_of(problems::kinds(), [&](auto const* kind) {
+        auto const offers = kind->offers();
+        return has(offers.run_formats) ||
+               std::ranges::any_of(offers.views, [&](auto const& view) { return has(view.formats); });
+    });
+}
+
 /// `--placement N` of a kind that has such views.
 void add_views(CLI::App& show, ShowArguments& arguments) {
     for (auto const* kind : problems::kinds())
@@ -55,6 +67,10 @@ void add_formats_and_views(CLI::App& show, ShowArguments& arguments) {
                         fmt::format("{}{}", is_simple ? "Format of --program: " : "Format: ", fmt::join(names, ", ")));
     format->check(CLI::IsMember(names))->type_name("FORMAT");
     if (is_simple) format->needs("--program");
+    show.parse_complete_callback([&arguments] {
+        if (!arguments.format.empty() && arguments.program.empty() && is_format_of_programs(arguments.format))
+            throw CLI::RequiresError("--format " + arguments.format, "--program");
+    });
     add_views(show, arguments);
 }
 
