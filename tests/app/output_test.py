@@ -16,7 +16,7 @@ from harness import DONE, ESPALIER, GRANULARITY, RESUMABLE, Case
 PROGRESS = re.compile(r"[\d.]+ ?(ms|s) \| [\d.]+( [kMG])? nodes \| [\d.]+( [kMG])? nodes/s \| queue \d+ \| idle \d+/\d+ \| results \d+ \| best \S+")
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 REDRAW = "\r\x1b[K"
-LONG_ENOUGH = GRANULARITY      # for a few lines of progress, also where the machine was slower when that was measured
+LONG_ENOUGH = GRANULARITY      # for a few lines of progress: about a second and a half on two quick cores
 
 TYPES = {"problem": str, "stop_reason": str, "exit_code": int, "nodes": int, "results": int, "funnel": dict, "uts": dict,
          "seconds": float, "cpu_seconds": float, "total_seconds": float, "total_cpu_seconds": float, "phases": dict,
