@@ -63,7 +63,7 @@ TEST_F(RoundsOfTwo, what_is_said_of_a_later_round_waits_in_its_order) {
 TEST(RoundsOfSearches, every_one_is_complete_although_ranks_begin_it_at_different_times) {
     base::log::configure({.level = base::log::Level::quiet});
     constexpr int ranks = 3, searches = 12;
-    auto const problem = search::erase(toys::Timed({.measure_ns = 0}));
+    auto const problem = search::erase(toys::Timed{.options = {.measure_ns = 0}});
     SearchOptions options{.shows_progress = false};
     options.trace.is_enabled = false;
     auto const comms = make_in_process(ranks);
