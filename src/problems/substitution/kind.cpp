@@ -69,8 +69,8 @@ public:
         return out;
     }
     [[nodiscard]] std::string title(base::Json const& result) const override {
-        return fmt::format("{}: {}  equals  {}", result.at("id").get<std::size_t>(), result.at("left").get<std::string>(),
-                           result.at("right").get<std::string>());
+        return fmt::format("{}: {}  equals  {}", result.at("id").get<std::size_t>(),
+                           result.at("left").get<std::string>(), result.at("right").get<std::string>());
     }
     [[nodiscard]] std::vector<Format> formats() const override { return rule_formats(); }
     [[nodiscard]] static std::vector<Format> rule_formats() {
