@@ -61,6 +61,8 @@ bool Shapes::convolved(Step const& step, Shape& out) {
         if (step.of_b.dim(0) != channels || !sizes_.unify(step.b.dims[0], step.a.dims[1])) return false;
     } else if (depth != channels || !sizes_.unify(step.b.dims[1], step.a.dims[1])) {
         return false;
+    } else {
+        one_group_.push_back(step.b);
     }
     out = step.a;
     out.dims[1] = step.b.dims[0];
@@ -183,6 +185,10 @@ bool Shapes::add(OperatorGraph const& graph, TensorTable& table, std::vector<Sha
         out[2 * op + 1] = made[1];
     }
     return true;
+}
+
+bool Shapes::keeps_groups() const {
+    return std::ranges::all_of(one_group_, [&](Shape const& weight) { return grouping(weight) == Grouping::one; });
 }
 
 std::string Shapes::condition() {

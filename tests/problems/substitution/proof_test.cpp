@@ -146,6 +146,15 @@ TEST(Proof, what_a_convolution_makes_outside_of_the_image_is_gone) {
         agree(graph({{conv3x3, I1, D}, {average_pool, t(1)}}), graph({{average_pool, I1}, {conv3x3, t(1), D}})));
 }
 
+/// What is put together makes the depth of K1 equal to that of D, which is 1: its convolution would be taken for
+/// another.
+TEST(Proof, a_convolution_does_not_come_to_have_a_group_for_each_channel) {
+    std::initializer_list<GraphOp> const ops{
+        {conv3x3, I1, K1}, {concat4_1, K1, D}, {concat4_1, D, K2}, {add, t(2), t(3)}};
+
+    EXPECT_FALSE(proof(ops, ops).holds);
+}
+
 TEST(Proof, of_rules_that_were_changed_at_random_none_is_proved_that_is_wrong) {
     base::Rng rng{base::Seed{3}};
     TensorTable table(Sizes{}, 1);
