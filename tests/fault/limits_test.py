@@ -30,11 +30,11 @@ class Limits(Case):
         return self.expect_complete(tree, job)
 
     def test_the_time_limit_counts_for_each_execution(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY * 2 // 3)
+        experiment = self.experiment("T1", granularity=GRANULARITY * 2)   # five times what the limits below leave time for
 
-        first = self.stopped(experiment, "time_limit", "--max-time", "500ms")
-        for _ in range(10):     # on a machine that is busy half a second may not suffice for a single commit
-            second = self.stopped(experiment, "time_limit", "--set", "search.max_time=500ms", ranks=2, threads=1)
+        first = self.stopped(experiment, "time_limit", "--max-time", "300ms")
+        for _ in range(10):     # on a machine that is busy this may not suffice for a single commit
+            second = self.stopped(experiment, "time_limit", "--set", "search.max_time=300ms", ranks=2, threads=1)
             if second["nodes"] > first["nodes"]:
                 break
 
