@@ -60,9 +60,9 @@ public:
             store_in_run();
             file_.add(times());
         } catch (base::InputError const& error) {
-            base::complain(fmt::format("what was measured is not stored: {}", error.what()));
+            base::complain(fmt::format("the measured times are not stored: {}", error.what()));
         } catch (base::SystemError const& error) {
-            base::complain(fmt::format("what was measured is not stored: {}", error.what()));
+            base::complain(fmt::format("the measured times are not stored: {}", error.what()));
         }
     }
 

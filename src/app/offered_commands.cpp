@@ -76,7 +76,7 @@ problems::Command emit() {
                         {"--target", fmt::format("{}", fmt::join(names_offered(&Offers::targets), ", ")), "TARGET",
                          &to->target},
                         {"--format",
-                         fmt::format("What it is for: {}", fmt::join(names_offered(&Offers::emit_formats), ", ")),
+                         fmt::format("How the code is used: {}", fmt::join(names_offered(&Offers::emit_formats), ", ")),
                          "FORMAT", &to->format},
                         {"-o,--output", "A new or empty folder", "FOLDER", &to->output}},
             .run = [to](auto const&) { return emit_command(*to); }};
@@ -84,18 +84,19 @@ problems::Command emit() {
 
 problems::Command measure() {
     auto const to = std::make_shared<MeasureArguments>();
-    return {.name = "measure",
-            .help = "Measure the best results of a run on this machine",
-            .examples = "Example:\n  espalier measure runs/mine --top 5",
-            .options = {{"run", "Run folder", "RUN", &to->run},
-                        {"--top", "How many of the best (10); 0: all", "N", &to->top, 0, 1'000'000'000},
-                        {"--target", "As what code (the first that there is)", "TARGET", &to->target},
-                        {"--threads", "0: one for each core", "N", &to->threads, 0, 4096},
-                        {"--seconds", "Of measuring, for each result (1)", "S", &to->seconds, 1, 3600},
-                        {"--times", "The file of measured times (in the user's cache folder)", "FILE", &to->times},
-                        {"--again", "Also what has a time already, in the run or in that file", "", &to->again},
-                        {"--json", "As JSON", "", &to->json}},
-            .run = [to](auto const&) { return measure_command(*to); }};
+    return {
+        .name = "measure",
+        .help = "Measure the best results of a run on this machine",
+        .examples = "Example:\n  espalier measure runs/mine --top 5",
+        .options = {{"run", "Run folder", "RUN", &to->run},
+                    {"--top", "How many of the best (10); 0: all", "N", &to->top, 0, 1'000'000'000},
+                    {"--target", "Kind of code (the first that the run offers)", "TARGET", &to->target},
+                    {"--threads", "Threads; 0: one per core", "N", &to->threads, 0, 4096},
+                    {"--seconds", "Seconds of measuring per result (1)", "S", &to->seconds, 1, 3600},
+                    {"--times", "File of measured times (in the user's cache folder)", "FILE", &to->times},
+                    {"--again", "Measure again what has a time already, in the run or in that file", "", &to->again},
+                    {"--json", "As JSON", "", &to->json}},
+        .run = [to](auto const&) { return measure_command(*to); }};
 }
 
 } // namespace

@@ -123,7 +123,8 @@ void add_others(CLI::App& app, Arguments& arguments) {
                 },
                 fmt::format("Explain --program step by step (kind: {}); same as --format explain", kinds))
             ->needs("--program");
-    show->add_option("-o,--output", arguments.show.output, "File for what --program, --format or a view gives (stdout)")
+    show->add_option("-o,--output", arguments.show.output,
+                     "Write what --program, --format or a view prints to this file")
         ->type_name("FILE");
     auto* verify = app.add_subcommand(
         "verify", "Check every stored program again, from the run file alone, on fresh random inputs");

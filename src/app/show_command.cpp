@@ -80,13 +80,13 @@ std::string one_program(OpenedRun const& run, ShowArguments const& arguments) {
     return run.results().one(run.find(arguments.program), format);
 }
 
-/// What --program, --format or a view gives; nothing if none of them was asked for.
+/// What --program, --format or a view prints; nothing if none of them was asked for.
 std::optional<std::string> one_thing(OpenedRun const& run, ShowArguments const& arguments) {
     if (!arguments.program.empty()) return one_program(run, arguments);
     if (!arguments.view.empty()) return one_view(run, arguments);
     if (!arguments.format.empty()) return whole_run(run, arguments);
     if (!arguments.output.empty())
-        throw base::InputError("--output {}: for what --program, --format or a view gives: name one of them",
+        throw base::InputError("--output {}: there is nothing to write: add --program, --format or a view",
                                arguments.output);
     return std::nullopt;
 }

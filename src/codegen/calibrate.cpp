@@ -122,15 +122,15 @@ Json run(Calibration const& it, CalibrateOptions const& options, fs::path const&
     Scratch const source{unfinished(folder / "calibrate", ".cpp")}, program{unfinished(folder / "calibrate", "")};
     std::ofstream(source.name) << calibration_text();
     if (auto const why = compile({source.name.string()}, program.name, options.stop); !why.empty())
-        throw base::InputError("{}: the machine cannot be measured: {}: set CXX to a compiler that knows OpenMP, or "
-                               "name another machine than `here`",
+        throw base::InputError("{}: the machine cannot be measured: {}: set CXX to a compiler with OpenMP, or "
+                               "name a machine other than `here`",
                                compiler(), why);
     auto const end = run_child(command(program.name, it, options.seconds), {.seconds = 120, .stop = options.stop});
     auto json = Json::parse(end.out, nullptr, false);
     if (!end.is_good() || !json.is_object())
-        throw base::SystemError("the machine cannot be measured: {} (exit code {}): free some memory, or name another "
-                                "machine than `here`",
-                                end.how == ChildEnd::How::timed_out ? "it takes too long" : first_line(end.errors),
+        throw base::SystemError("the machine cannot be measured: {} (exit code {}): free some memory, or name a "
+                                "machine other than `here`",
+                                end.how == ChildEnd::How::timed_out ? "it took too long" : first_line(end.errors),
                                 end.code);
     return json;
 }
@@ -151,7 +151,7 @@ Calibration calibrate(CalibrateOptions const& options) {
     auto const folder = fs::is_directory(file.parent_path()) ? file.parent_path() : fs::temp_directory_path();
     take_rates(run(out, options, folder), out);
     if (!is_sane(out))
-        throw base::SystemError("the machine cannot be measured: a rate is not a number: name another machine than "
+        throw base::SystemError("the machine cannot be measured: a rate is not a number: name a machine other than "
                                 "`here`");
     keep(file, out);
     return out;

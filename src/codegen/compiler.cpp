@@ -53,7 +53,7 @@ Machine this_machine() {
         auto const version = run_child({compiler(), "--version"}, {.seconds = 20});
         if (!version.is_good())
             throw base::InputError(
-                "{}: cannot be run (programs are measured after they were compiled): install g++, or "
+                "{}: cannot be run (programs are compiled before they are measured): install g++, or "
                 "set CXX to another compiler",
                 compiler());
         return Machine{base::host_name(), base::cpu_name(), base::affinity_cores(), first_line(version.out)};

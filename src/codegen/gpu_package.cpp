@@ -28,7 +28,7 @@ CXX=${{CXX:-c++}}
 CXXFLAGS=${{CXXFLAGS:--std=c++17 -O2 -fopenmp}}
 LIBS=${{LIBS:--lOpenCL}}
 if ! echo '#include <CL/cl.h>' | $CC $CFLAGS -x c -fsyntax-only - 2>/dev/null; then
-    echo "build: CL/cl.h is missing (the host program calls OpenCL): install opencl-headers, or name a folder in CFLAGS" >&2
+    echo "build: CL/cl.h is missing (the host program calls OpenCL): install opencl-headers, or add its folder to CFLAGS" >&2
     exit 1
 fi
 if ! echo 'int main(void) {{ return 0; }}' | $CC $CFLAGS -x c -o .linked - $LIBS 2>/dev/null; then
@@ -75,7 +75,7 @@ Both plans_of(Package const& package, GpuOptions const& options) {
     auto const input = make_plan(package.input);
     return {gpu_plan(make_plan(package.program), options), gpu_plan(input, options), input};
 }
-constexpr std::string_view searched = "the program that was searched";
+constexpr std::string_view searched = "the input program of the search";
 
 std::string architecture_flags(GpuPlan const& plan) {
     std::string out;
@@ -114,10 +114,9 @@ std::vector<TextFile> cuda_package(Package const& package) {
     auto const plans = plans_of(package, cuda_options());
     auto const flags = architecture_flags(plans.program);
     if (flags.empty())
-        throw base::InputError(
-            "--target cuda: a group of {} takes {} bytes of shared memory with sums in f32 (the most "
-            "of any architecture is {}): use another program",
-            package.name, plans.program.local_bytes(), architectures.back().shared_bytes);
+        throw base::InputError("--target cuda: a group of {} takes {} bytes of shared memory with sums in f32 (no "
+                               "architecture has more than {}): use another program",
+                               package.name, plans.program.local_bytes(), architectures.back().shared_bytes);
     auto const& name = package.name;
     auto const other = name + "_input";
     auto const source = [](GpuPlan const& plan, std::string const& of) {

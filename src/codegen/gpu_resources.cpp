@@ -48,7 +48,7 @@ std::string plain_name(std::string const& mangled) {
 class ScratchFolder {
 public:
     ScratchFolder() : path_((fs::temp_directory_path() / "espalier-XXXXXX").string()) {
-        if (mkdtemp(path_.data()) == nullptr) throw base::SystemError("{}: no folder can be made there", path_);
+        if (mkdtemp(path_.data()) == nullptr) throw base::SystemError("{}: cannot make a folder there", path_);
     }
     ~ScratchFolder() {
         std::error_code ignored;

@@ -75,8 +75,8 @@ std::string build_folder(std::vector<TextFile> const& files, MeasureOptions cons
 std::string compile(Package const& package, MeasureOptions const& options, fs::path& bench) {
     auto const& target = options.target.empty() ? targets().front() : *find_target(options.target);
     if (!target.caution.empty())
-        throw base::InputError("--target {}: nothing is measured ({}): measure where such a device is, with the bench "
-                               "of the folder that emit makes",
+        throw base::InputError("--target {}: nothing is measured here ({}): emit the program and run its bench where "
+                               "there is such a device",
                                target.name, target.caution);
     if (target.package != cpu_package) return build_folder(target.package(package), options, bench);
     CompileCache cache(cache_folder(options.cache), this_machine(), options.stop);
@@ -113,7 +113,7 @@ constexpr int wrong_code = 4;
 
 Measured verdict_on(ChildEnd const& end) {
     using How = ChildEnd::How;
-    if (end.how == How::timed_out) return {.verdict = Ending::timed_out, .reason = "it did not end in time"};
+    if (end.how == How::timed_out) return {.verdict = Ending::timed_out, .reason = "it did not finish in time"};
     if (end.how == How::killed)
         return {.verdict = Ending::crashed, .reason = fmt::format("killed by signal {}", end.code)};
     if (end.code == wrong_code) return {.verdict = Ending::wrong, .reason = first_line(end.errors)};

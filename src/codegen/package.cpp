@@ -98,7 +98,7 @@ std::vector<TextFile> cpu_package(Package const& package) {
     auto const& name = package.name;
     return {{name + ".cpp", titled(package.about, cpu_source(plan, name))},
             {name + ".h", titled(package.about, c_header(plan, name))},
-            {name + "_input.cpp", titled("the program that was searched", cpu_source(input, name + "_input"))},
+            {name + "_input.cpp", titled("the input program of the search", cpu_source(input, name + "_input"))},
             {"bench.cpp", bench_source(make_plan(package.input), name)},
             {name + ".py", wrapper_source(plan, name)},
             {"CMakeLists.txt", cmake_text(name)},

@@ -88,17 +88,18 @@ struct Keys {
 void add_memory(Section<HardwareConfig>& section, Keys const& key) {
     using Hardware = HardwareConfig;
     section.field(key("memory_bandwidth", "of device memory", "1555GB/s"), &Hardware::memory_bandwidth, rate())
-        .field(key.optional("latency", "from asking device memory to having the bytes"), &Hardware::latency,
+        .field(key.optional("latency", "from asking device memory for bytes to having them"), &Hardware::latency,
                duration({0s, 1s}))
         .field(key("l2_bandwidth", "of the last-level cache", "7219GB/s"), &Hardware::l2_bandwidth, rate())
         .field(key("l2", "size of the last-level cache", "40MiB"), &Hardware::l2, capacity())
-        .field(key.optional("l2_access", "what the last-level cache gives in one access; less takes as long"),
-               &Hardware::l2_access, size_bytes({1, 4 * kibibyte}))
-        .field(key.optional("sector", "the least that the last-level cache moves"), &Hardware::sector,
+        .field(
+            key.optional("l2_access", "what the last-level cache delivers per access; smaller accesses take as long"),
+            &Hardware::l2_access, size_bytes({1, 4 * kibibyte}))
+        .field(key.optional("sector", "the least that the last-level cache moves at once"), &Hardware::sector,
                size_bytes({1, 4 * kibibyte}))
         .field(key("shared_bandwidth", "of the shared memory of all multiprocessors together", "19491GB/s"),
                &Hardware::shared_bandwidth, rate())
-        .field(key.optional("shared_banks", "of 4 bytes, of the shared memory of a multiprocessor; 1: it has none"),
+        .field(key.optional("shared_banks", "of a multiprocessor's shared memory, 4 bytes wide; 1: no banks"),
                &Hardware::shared_banks, integer<std::int32_t>({1, 1024}));
 }
 
@@ -110,7 +111,7 @@ void add_arithmetic(Section<HardwareConfig>& section, Keys const& key) {
             &Hardware::matmul_tflops, rates_section().codec())
         .field(key.optional("matmul_shape", "m x n x k of one instruction, to which operands are padded"),
                &Hardware::matmul_shape, shapes_section().codec())
-        .field(key.optional("matmul_units", "of a multiprocessor; a tile of matmul_shape keeps one busy"),
+        .field(key.optional("matmul_units", "per multiprocessor; a tile of matmul_shape keeps one busy"),
                &Hardware::matmul_units, integer<std::int32_t>({1, 1024}))
         .field(key("pointwise_tflops", "10^12 operations per second in everything else",
                    "{f16: 78, bf16: 39, f32: 20, f64: 10}"),
@@ -129,7 +130,7 @@ void add_limits(Section<HardwareConfig>& section, Keys const& key) {
                &Hardware::threads_per_multiprocessor, count())
         .field(key("blocks_per_multiprocessor", "the most that are resident", "32"),
                &Hardware::blocks_per_multiprocessor, count())
-        .field(key.optional("registers", "of a multiprocessor, 32 bits each; 0: no limit"), &Hardware::registers,
+        .field(key.optional("registers", "per multiprocessor, 32 bits each; 0: no limit"), &Hardware::registers,
                integer<std::int32_t>({0, 1 << 30}))
         .field(key.optional("thread_registers", "the most that a thread may have; 0: no limit"),
                &Hardware::thread_registers, integer<std::int32_t>({0, 1 << 20}));

@@ -57,7 +57,7 @@ Section<MeasureConfig> measure_section() {
         .field({"top", "how many of the best results are measured at the end; auto: 5 if the hardware is `here`, else "
                        "none"},
                &MeasureConfig::top, or_word("auto", MeasureConfig::automatic, integer<std::int32_t>({0, 1'000'000})))
-        .field({"seconds", "all of that takes no longer than this"}, &MeasureConfig::seconds, real({0.1, 1e6}))
+        .field({"seconds", "limit on the time that all of that takes"}, &MeasureConfig::seconds, real({0.1, 1e6}))
         .field({"times", "the file of measured times, which runs share; auto: in the user's cache folder"},
                &MeasureConfig::times, or_word("auto", std::string(), text()));
     return section;

@@ -115,7 +115,7 @@ std::string times_text(KernelCost const& cost, std::span<Part const> parts) {
 
 std::string kernel_text(Graph const& graph, OpId op, KernelCost const& cost, HardwareConfig const& hardware) {
     if (is_view(info(graph.ops[op].code)))
-        return fmt::format("{}: no kernel, another way to read what is there\n", info(graph.ops[op].code).name);
+        return fmt::format("{}: not a kernel, but another view of the same values\n", info(graph.ops[op].code).name);
     auto const parts = parts_of(cost, graph.dtype, hardware);
     auto text = fmt::format("kernel {}: {}; bound by {}{}\n", op.value + 1, title(graph, op), bound_of(cost, parts),
                             cost.fits ? "" : "; NO multiprocessor can hold a block");

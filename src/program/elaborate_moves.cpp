@@ -195,7 +195,7 @@ std::optional<Sized> Elaborator::wanted_shape(std::size_t i, TensorId of) {
 bool Elaborator::fill_in(std::size_t i, int open, TensorId of, Sized& out) {
     auto const all = element_count(shape(of)), known = element_count(out.numbers);
     if (all % known != 0) {
-        problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are no multiple of {}", all, known);
+        problem(Part::op, i, "`shape` leaves no whole number for -1: {} elements are not a multiple of {}", all, known);
         return false;
     }
     out.numbers[open] = all / known;

@@ -22,8 +22,8 @@ std::optional<std::string> problem_of_value(AttributeName name, double value) {
         return fmt::format("{}: give a whole number", value);
     if (name == dtype && (value < 0 || value >= static_cast<double>(dtypes.size()) || value != std::floor(value)))
         return fmt::format("{}: give the number of a dtype", value);
-    if (name == over && value == 0) return "0: give another number, nothing is divided by it";
-    if (name == eps && value < 0) return fmt::format("{}: give a number from 0 on", value);
+    if (name == over && value == 0) return "0: give another number, since nothing can be divided by it";
+    if (name == eps && value < 0) return fmt::format("{}: give 0 or a positive number", value);
     return std::nullopt;
 }
 

@@ -108,7 +108,7 @@ int SearchRun::run() {
     return journal_ ? conclude(outcome) : 0;
 }
 
-/// The run is complete and stays so: what fails here is said, and can be done again.
+/// The run is complete and stays so: what fails here is reported, and can be done again.
 void SearchRun::measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options,
                              cluster::Outcome const& found) {
     auto const& folder = experiment_.config.results.path;
@@ -123,9 +123,9 @@ void SearchRun::measure_best(cluster::Communicator& comm, cluster::SearchOptions
                             told.reason == StopReason::time_limit ? "measure.seconds" : search::name(told.reason),
                             again());
     } catch (base::InputError const& error) {
-        base::log::warn("what was measured is not kept for other runs: {}", error.what());
+        base::log::warn("the measured times are not kept for other runs: {}", error.what());
     } catch (base::SystemError const& error) {
-        base::log::warn("what was measured is not kept for other runs: {}", error.what());
+        base::log::warn("the measured times are not kept for other runs: {}", error.what());
     }
 }
 

@@ -109,7 +109,7 @@ void set_aside(fs::path const& file, std::string const& damage) {
     auto const name = file.string() + ".damaged";
     std::error_code ignored;
     fs::rename(file, name, ignored);
-    base::log::warn("{}: {}: it is called {} now, and a new one is made", file.string(), damage, name);
+    base::log::warn("{}: {}: it was renamed to {}, and a new one is made", file.string(), damage, name);
 }
 
 /// Later ones of a key replace earlier ones.

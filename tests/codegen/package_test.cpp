@@ -91,7 +91,8 @@ TEST(Packages, whose_last_bit_depends_on_the_number_of_threads_are_found_wrong) 
         verdict_on(package_of(rms, rms, DType::f32), change, "./bench --json --seconds 0.01 --threads 1");
 
     EXPECT_EQ(found.code, 4) << found.text;
-    EXPECT_THAT(found.text, HasSubstr("program: output 0, element 0: another value with another number of threads"));
+    EXPECT_THAT(found.text,
+                HasSubstr("program: output 0, element 0: a different value with a different number of threads"));
     EXPECT_THAT(found.text, Not(HasSubstr("\"ms\"")));
 }
 

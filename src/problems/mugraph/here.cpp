@@ -74,7 +74,7 @@ std::optional<HardwareConfig> known_here() {
 }
 
 HardwareConfig measured_here() {
-    base::log::note("measuring this machine, for a few seconds (what is found is kept: espalier hardware)");
+    base::log::note("measuring this machine for a few seconds (the numbers are kept: see espalier hardware)");
     auto const found = hardware_of(codegen::calibrate());
     base::log::note("this machine: {}", told(found));
     return found;
@@ -143,7 +143,8 @@ void say_machines(std::optional<HardwareConfig> const& here) {
     if (here)
         base::say("{}", row(*here));
     else
-        base::say("{:<6} this machine, not measured yet: a search does it, or --calibrate\n", config::here_name);
+        base::say("{:<6} this machine, not measured yet: a search measures it, and so does --calibrate\n",
+                  config::here_name);
 }
 
 void put_machines(std::optional<HardwareConfig> const& here) {
@@ -190,9 +191,9 @@ Command hardware_command() {
     return {.name = "hardware",
             .help = "List the machines that costs may be for, or measure this one",
             .examples = "Examples:\n  espalier hardware\n  espalier hardware --calibrate -o here.yaml",
-            .options = {{"--calibrate", "Measure this machine anew, for a few seconds", "", &to->calibrate},
+            .options = {{"--calibrate", "Measure this machine again, which takes a few seconds", "", &to->calibrate},
                         {.names = "-o,--output",
-                         .help = "A new file for what is measured, to be named as `hardware`",
+                         .help = "New file for the numbers, which `hardware` of an experiment may name",
                          .type = "FILE",
                          .target = &to->output,
                          .needs = {"--calibrate"}},

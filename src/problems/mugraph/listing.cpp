@@ -83,9 +83,10 @@ private:
     }
     [[nodiscard]] std::string about_measured() const {
         if (!measured_) return {};
-        return fmt::format("measured on {}, {}: medians, the interval of 95 %, and how many times as fast as the input "
-                           "measured in turns with it\n",
-                           measured_->machine, counted(static_cast<std::size_t>(measured_->threads), "thread"));
+        return fmt::format(
+            "measured on {}, {}: medians with 95 % intervals, and the speed-up over the input, which was "
+            "measured in turns with the program\n",
+            measured_->machine, counted(static_cast<std::size_t>(measured_->threads), "thread"));
     }
     /// Empty if nothing in the table was measured.
     [[nodiscard]] std::string measured_cells(std::optional<StoredTimes> const& times) const {
@@ -127,7 +128,7 @@ std::string best_measured(Records const& list) {
     auto const where = times->host == base::host_name() ? "on this machine" : "on " + times->host;
     if (!times->is_faster())
         return fmt::format("no program that was measured is faster than the input beyond the noise {}\n", where);
-    return fmt::format("program 1 is {:.2f}x faster than the input {} ({:.4g} ms instead of {:.4g} ms)\n",
+    return fmt::format("program 1 is {:.2f}x as fast as the input {} ({:.4g} ms instead of {:.4g} ms)\n",
                        times->speedup(), where, times->ms, times->input_ms);
 }
 

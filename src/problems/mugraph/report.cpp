@@ -51,9 +51,9 @@ void add_measured(search::Funnel& rows, Records const& records) {
         if (times && times->ms > 0) ++measured;
         if (times && times->ms == 0) ++failed[times->verdict];
     }
-    if (measured > 0) rows.push_back({"measured", measured, true, "of them, after their results were checked"});
+    if (measured > 0) rows.push_back({"measured", measured, true, "of them, after a check of what they compute"});
     for (auto const& [verdict, count] : failed)
-        rows.push_back({verdict, count, false, "when they were to be measured"});
+        rows.push_back({verdict, count, false, "when they were checked or measured"});
 }
 
 /// What `- refused` counts, with the reasons that occurred.

@@ -107,8 +107,8 @@ void add_limits(Section<Space>& section) {
 
 void add_schedules(Section<Space>& section) {
     section
-        .field({"loops",
-                "ranges of for-loops, besides 1; auto in the full space: every divisor, and more where none is of use"},
+        .field({"loops", "ranges of for-loops, besides 1; auto in the full space: every divisor, and others where no "
+                         "divisor is useful"},
                &Space::loops, auto_or_list(integer<std::int64_t>({1, max_count})))
         .field({"max_loop", "largest range of a for-loop"}, &Space::max_loop, auto_or_number(max_count))
         .only_if(has_auto_loops, "where loops are auto")

@@ -98,7 +98,7 @@ OperatorGraph unpack_graph(base::ByteReader& reader) {
     for (int i = 0; i < count; ++i) {
         GraphOp op{reader.get<Operator>(), reader.get<Ref>(), reader.get<Ref>()};
         if (static_cast<std::size_t>(op.code) >= operator_count || !is_good(op.a, i) || !is_good(op.b, i))
-            throw base::SystemError("operator {} of a packed graph is not one", i + 1);
+            throw base::SystemError("operator {} of a packed graph is not an operator", i + 1);
         out.push(op);
     }
     return out;

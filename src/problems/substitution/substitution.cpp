@@ -253,7 +253,7 @@ void Substitution::pack(Node const& node, base::Bytes& out) const {
 Substitution::Node Substitution::unpack(std::span<std::byte const> bytes) const {
     base::ByteReader reader(bytes);
     Node node{.kind = reader.get<NodeKind>(), .graph = {}, .other = {}, .bucket = {}};
-    if (node.kind > NodeKind::pair) throw base::SystemError("a packed node of a substitution search is not one");
+    if (node.kind > NodeKind::pair) throw base::SystemError("a packed node of a substitution search is not a node");
     if (node.kind == NodeKind::bucket) {
         node.bucket = search::Bucket::unpack(reader);
         return node;

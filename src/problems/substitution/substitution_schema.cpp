@@ -13,9 +13,9 @@ Section<SubstitutionConfig> substitution_section() {
     section
         .field({"space", "which operators and inputs graphs are made of: taso is the published set"}, &Config::space,
                choice<SpaceName>({{"taso", SpaceName::taso}}))
-        .field(
-            {"order", "which graphs with concats count: taso: with an order of all tensors that concats keep to; all"},
-            &Config::order, choice<OperandOrder>({{"taso", OperandOrder::taso}, {"all", OperandOrder::all}}))
+        .field({"order",
+                "which graphs with concats count: taso (only with an order of tensors that concats keep to) or all"},
+               &Config::order, choice<OperandOrder>({{"taso", OperandOrder::taso}, {"all", OperandOrder::all}}))
         .field({"max_ops", "operators of the largest graphs"}, &Config::max_ops, integer<std::int32_t>({1, max_ops}))
         .field({"outputs", "graphs with any number of outputs, or with one"}, &Config::outputs,
                choice<OutputsWanted>({{"any", OutputsWanted::any}, {"one", OutputsWanted::one}}));

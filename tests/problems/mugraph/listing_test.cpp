@@ -125,7 +125,7 @@ TEST(MeasuredTimes, decide_which_forms_are_listed_and_the_last_line_says_what_th
     auto const text = results_text(config, list, 10);
 
     EXPECT_THAT(keys_of(text), ElementsAre("c1", "b1"));
-    EXPECT_THAT(text, HasSubstr("\nprogram 1 is 2.00x faster than the input on elsewhere (1 ms instead of 2 ms)\n"));
+    EXPECT_THAT(text, HasSubstr("\nprogram 1 is 2.00x as fast as the input on elsewhere (1 ms instead of 2 ms)\n"));
     EXPECT_TRUE(text.ends_with("2 ms)\n"));
 }
 
