@@ -20,7 +20,7 @@ struct ProgressRecord {
     int execution = 0;      ///< of the run, counted from 1; 0: not known (older files)
     double wall_s = 0;      ///< since 1970: when it was made; 0: not known
     double improved_s = -1; ///< as elapsed_s: when `best` last got better; negative: not in this execution
-    std::string stage = {}; ///< which, in words; only of what is shown, not of what is stored
+    std::string stage = {}; ///< the stage, in words; only for what is shown, not for what is stored
 };
 
 [[nodiscard]] std::string progress_text(ProgressRecord const& record);

@@ -8,7 +8,7 @@
 namespace espalier::cluster {
 
 /// Several searches on one communicator, one after the other. Ranks go from one to the next when they are done, without
-/// waiting for each other: what is still said in an earlier round is dropped, what others say in a later one waits.
+/// waiting for each other: late messages of an earlier round are dropped, those of a later one wait.
 class Rounds final : public Communicator {
 public:
     /// It outlives this object, and nobody else uses it meanwhile.

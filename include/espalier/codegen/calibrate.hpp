@@ -10,7 +10,7 @@
 
 namespace espalier::codegen {
 
-/// Of one core while the others rest, and of all together: a unit per ns, so 10^9 of them a second.
+/// Of one core while the others rest, and of all together: units per ns, that is, 10^9 units per second.
 struct Rate {
     double one = 0;
     double all = 0;
@@ -18,7 +18,7 @@ struct Rate {
     bool operator==(Rate const&) const = default;
 };
 
-/// What this machine does at best, measured.
+/// The best rates of this machine, measured.
 struct Calibration {
     std::string cpu;
     std::string compiler;
@@ -43,8 +43,8 @@ struct CalibrateOptions {
 /// Measures this machine in a process of its own, and keeps the numbers. Throws InputError if there is no compiler,
 /// SystemError if it cannot be measured, and Stopped.
 [[nodiscard]] Calibration calibrate(CalibrateOptions const& options = {});
-/// What is kept of the last time, for this processor, number of cores and compiler; nothing if there is nothing, or if
-/// it is damaged, or if there is no compiler.
+/// The numbers kept from the last time, for this processor, number of cores and compiler; nothing if there are none,
+/// if they are damaged, or if there is no compiler.
 [[nodiscard]] std::optional<Calibration> known_calibration(std::filesystem::path const& folder = {});
 
 /// What tile numbers are chosen for: those of this machine as far as they are known.

@@ -8,11 +8,11 @@
 
 namespace espalier::codegen {
 
-/// What a process may use, of its own.
+/// What a process may use.
 struct ChildLimits {
-    double seconds = 60;                  ///< of the clock
+    double seconds = 60;                  ///< wall-clock time
     std::uint64_t memory_bytes = 0;       ///< of addresses; 0: no limit
-    std::uint64_t output_bytes = 1 << 20; ///< what it says beyond that is thrown away
+    std::uint64_t output_bytes = 1 << 20; ///< output beyond that is thrown away
     base::StopToken stop = {};            ///< then it is killed
 };
 

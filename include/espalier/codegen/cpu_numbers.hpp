@@ -12,7 +12,7 @@ struct CpuNumbers {
     double read_bytes_per_ns = 12;
     double cache_bytes_per_ns = 60;
     double multiply_adds_per_ns = 60;
-    double step_ns = 150; ///< what a step of a block's loop takes by itself
+    double step_ns = 150; ///< overhead of a step of a block's loop
 };
 
 /// The same program with grids and loops for a CPU instead of those that were searched for another machine: the form is
@@ -23,7 +23,7 @@ struct CpuNumbers {
 [[nodiscard]] double cpu_time_ns(program::Graph const& block, std::vector<program::Shape> const& operands,
                                  CpuNumbers const& numbers);
 
-/// The plan of such a program; of the inputs in `weights`, those that only products read are packed beforehand.
+/// The plan of such a program; the inputs in `weights` that only products read are packed beforehand.
 [[nodiscard]] Plan plan_for_cpu(program::Graph const& graph, std::vector<int> const& weights,
                                 CpuNumbers const& numbers);
 

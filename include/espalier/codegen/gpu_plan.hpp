@@ -10,7 +10,7 @@ namespace espalier::codegen {
 enum class Fetch : std::uint8_t {
     in_turn,
     once,  ///< before the loop, for all of its steps
-    ahead, ///< while the step before is computed, into the other one of two buffers; before the loop for its first step
+    ahead, ///< while the previous step is computed, into the other of two buffers; before the loop for its first step
 };
 
 /// A product of matrices as tensor cores make it: each warp `rows` x `columns` fragments of 16 x 8 results at a time,
@@ -58,7 +58,7 @@ struct GpuKernel {
     std::vector<Mapping> mappings; ///< of in_loop, then of after
     int threads = 0;               ///< of a group
     std::array<std::int64_t, 3> groups{1, 1, 1};
-    std::int64_t scratch = 0;        ///< where in local memory parts of sums go, in elements
+    std::int64_t scratch = 0;        ///< where partial sums are in local memory, in elements
     std::int64_t local_elements = 0; ///< with that
 
     [[nodiscard]] Step const& step(std::size_t i) const {

@@ -6,7 +6,7 @@
 
 namespace espalier::codegen {
 
-/// The kernels NAME_0, NAME_1, .. in the words KERNEL, GLOBAL, LOCAL, TILES, BARRIER, TID, BLOCK and those of values.
+/// The kernels NAME_0, NAME_1, .. in terms of KERNEL, GLOBAL, LOCAL, TILES, BARRIER, TID, BLOCK and those of values.
 /// A prelude says what these words are: it makes the same text OpenCL C, CUDA C++ or, in tests, C++ with threads.
 [[nodiscard]] std::string gpu_kernels(GpuPlan const& plan, std::string const& name);
 /// What all preludes have in common; it comes after `real`.

@@ -15,7 +15,7 @@ enum class Ending : std::uint8_t {
     faster,           ///< than the input program, by more than the noise
     as_fast,          ///< within the noise
     slower,           ///< by more than the noise
-    wrong,            ///< not within the tolerance, or not the same for every number of threads
+    wrong,            ///< outside the tolerance, or not the same for every number of threads
     crashed,          ///< while it was checked or measured
     timed_out,        ///< ... it did not end
     does_not_compile, ///< or there is no compiler
@@ -27,7 +27,7 @@ inline constexpr std::array<std::string_view, 7> ending_names{"faster",  "within
 }
 [[nodiscard]] constexpr bool is_right(Ending verdict) { return verdict <= Ending::slower; }
 
-/// A median, and between which times it is with 95 %.
+/// A median, and its 95 % confidence interval.
 struct Interval {
     double ms = 0, low = 0, high = 0;
 };
@@ -62,10 +62,10 @@ struct MeasureOptions {
     std::filesystem::path cache{}; ///< of what was compiled; empty: in the user's cache folder
     base::StopToken stop{};
 };
-/// So that nothing but running it is left for `measure`, which compiles nothing twice. Throws Stopped.
+/// Compiles beforehand, so that `measure` only has to run the program. Nothing is compiled twice. Throws Stopped.
 void precompile(Package const& package, MeasureOptions const& options);
 /// Compiles the program and the input program, checks both against float64 and measures them in turns, all in other
-/// processes. Whatever happens there is a verdict. Throws Stopped.
+/// processes. Whatever happens there becomes a verdict. Throws Stopped.
 [[nodiscard]] Measured measure(Package const& package, MeasureOptions const& options);
 
 } // namespace espalier::codegen

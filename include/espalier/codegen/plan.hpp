@@ -23,7 +23,7 @@ enum class Home : std::uint8_t {
 struct Buffer {
     std::string name;
     Home home = Home::tile;
-    program::DType dtype = program::DType::f32; ///< as it is stored; what tiles compute is in that of the arithmetic
+    program::DType dtype = program::DType::f32; ///< as it is stored; computed tiles are in that of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which
     std::int64_t panel = 0;  ///< of an input that is packed beforehand: so many columns are stored row after row
@@ -31,7 +31,7 @@ struct Buffer {
     int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
     int last_step = 0;       ///< ... and the last one that needs it
     bool is_held = false;    ///< tile: through all steps of the loop
-    std::int64_t copies = 1; ///< tile: one behind the other; 2: one is filled while the other is read
+    std::int64_t copies = 1; ///< tile: one after the other; 2: one is filled while the other is read
 
     /// As it is stored: the last panel is filled up.
     [[nodiscard]] std::int64_t elements() const {
@@ -93,7 +93,7 @@ struct Product {
 
 /// A loop nest: target[kept..] = epilogue(reducer over reduced.. of body), or an update with that.
 struct Step {
-    std::string what; ///< for the reader of the text
+    std::string what; ///< a comment in the text
     program::Shape kept;
     std::vector<std::int64_t> reduced = {};
     program::Reducer reducer = program::Reducer::none;
@@ -103,7 +103,7 @@ struct Step {
     View target;           ///< of the kept loops, in their order
     Update update = Update::set;
     std::vector<Source> factor = {}; ///< rescale: one
-    bool is_not_in_first = false;    ///< left out at the first step of the loop
+    bool is_not_in_first = false;    ///< skipped at the first step of the loop
     Product product = {};
     std::vector<View> scratch = {};  ///< what product packs: left, then right
     bool is_contraction = false;     ///< of one product: reads are a [.., m, k] and a [.., k, n] or [.., n, k]

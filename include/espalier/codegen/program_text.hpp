@@ -16,7 +16,7 @@ inline constexpr std::string_view compiler_flags =
 [[nodiscard]] std::string cpu_source(Plan const& plan, std::string const& name);
 /// Its declaration for C and C++, with sizes.
 [[nodiscard]] std::string c_header(Plan const& plan, std::string const& name);
-/// The same program in float64, value by value, with a bound on what programs that round may be away: a function
+/// The same program in float64, value by value, with a bound on the error of programs that round: a function
 /// `void reference(double const* const* inputs, Real* const* outputs)`.
 [[nodiscard]] std::string reference_source(Plan const& plan);
 

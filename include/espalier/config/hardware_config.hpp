@@ -47,16 +47,16 @@ struct HardwareConfig {
     base::Nanoseconds launch{0};           ///< of a kernel
     base::Nanoseconds step{0};             ///< synchronisation of one step of a block's for-loop
     std::uint64_t memory_bandwidth = 0;    ///< device memory, bytes per second
-    base::Nanoseconds latency{0};          ///< from asking device memory to having the bytes
+    base::Nanoseconds latency{0};          ///< from asking device memory for bytes to having them
     std::uint64_t l2_bandwidth = 0;        ///< last-level cache, bytes per second
     std::uint64_t l2 = 0;                  ///< bytes
-    std::uint64_t l2_access = 1;           ///< what it gives in one access, bytes; less takes as long
-    std::uint64_t sector = 1;              ///< the least that it moves, bytes
+    std::uint64_t l2_access = 1;           ///< bytes that it delivers per access; fewer take as long
+    std::uint64_t sector = 1;              ///< the least that it moves at once, bytes
     std::uint64_t shared_bandwidth = 0;    ///< of all multiprocessors together, bytes per second
-    std::int32_t shared_banks = 1;         ///< of 4 bytes, each serves one word at a time; 1: it has none
+    std::int32_t shared_banks = 1;         ///< 4 bytes wide, each serves one word at a time; 1: no banks
     FlopRates matmul_tflops;               ///< on tensor cores where the dtype has them
     MatmulShapes matmul_shape;             ///< of one instruction
-    std::int32_t matmul_units = 1;         ///< of a multiprocessor; a tile of matmul_shape keeps one busy
+    std::int32_t matmul_units = 1;         ///< per multiprocessor; a tile of matmul_shape keeps one busy
     FlopRates pointwise_tflops;            ///< everything else
     double function_tops = 0;              ///< exp, sqrt and the like: 10^12 results per second
     std::int32_t multiprocessors = 0;      ///< each runs whole blocks
@@ -64,7 +64,7 @@ struct HardwareConfig {
     std::uint64_t block_shared_memory = 0; ///< the most that one block may have, bytes
     std::int32_t threads_per_multiprocessor = 0;
     std::int32_t blocks_per_multiprocessor = 0;
-    std::int32_t registers = 0;        ///< of a multiprocessor, 32 bits each; 0: no limit
+    std::int32_t registers = 0;        ///< per multiprocessor, 32 bits each; 0: no limit
     std::int32_t thread_registers = 0; ///< the most that a thread may have; 0: no limit
 
     bool operator==(HardwareConfig const&) const = default;
@@ -77,10 +77,10 @@ struct HardwareConfig {
 /// a100.
 [[nodiscard]] HardwareConfig const& default_hardware();
 
-/// The machine that searches: as a word to be measured, in a stored experiment a map with the numbers it had.
+/// The machine that searches: measured where an experiment names it; in a stored experiment a map with its numbers.
 inline constexpr std::string_view here_name = "here";
 [[nodiscard]] HardwareConfig unmeasured_here();
-/// A machine as a file that `hardware` reads: every key, with what it is for. `about`: lines above it.
+/// A machine as a file that `hardware` reads: every key, with its description. `about`: lines above it.
 [[nodiscard]] std::string hardware_file_text(HardwareConfig const& hardware, std::string_view about);
 
 } // namespace espalier::config

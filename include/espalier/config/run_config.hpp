@@ -43,7 +43,7 @@ struct MeasureConfig {
     static constexpr std::int32_t automatic = -1;
 
     std::int32_t top = automatic; ///< how many of the best results; `auto` is the kind's to decide
-    double seconds = 30;          ///< all of it takes no longer
+    double seconds = 30;          ///< limit on the time of all of it
     std::string times;            ///< the file of measured times; empty: in the user's cache folder
 
     bool operator==(MeasureConfig const&) const = default;

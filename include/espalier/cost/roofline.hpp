@@ -10,10 +10,10 @@
 /// src/cost/README.md has the formulas.
 ///
 /// A library kernel reads its operands and writes its results once and uses the whole machine. A graph-defined kernel
-/// runs in waves of blocks. A wave takes as long as the slowest of what its blocks share (device memory, cache, shared
-/// memory, units), and what of its start and end nothing else hides; or as long as one block takes by itself, if that
-/// is longer. Deterministic; with as many resident blocks more bytes or operations never cost less, and a faster
-/// machine never costs more.
+/// runs in waves of blocks. A wave takes as long as the slowest resource that its blocks share (device memory, cache,
+/// shared memory, units), plus the parts of its start and end that nothing else hides; or as long as one block takes by
+/// itself, if that is longer. Deterministic; with as many resident blocks more bytes or operations never cost less, and
+/// a faster machine never costs more.
 namespace espalier::cost {
 
 /// What keeps more blocks from being resident on a multiprocessor.
@@ -30,12 +30,12 @@ struct Running {
     bool is_buffered = false;      ///< tiles of the next step are loaded while this one is computed
     std::int64_t shared_bytes = 0; ///< of a block, with what buffers take
     double registers = 0;          ///< of a thread
-    double spilled = 0;            ///< registers of a thread that there are not
+    double spilled = 0;            ///< registers that a thread would need but does not have
 
     bool operator==(Running const&) const = default;
 };
 
-/// Time by what is used, each as if there were nothing else.
+/// Time by resource, each as if it were the only one.
 struct PartTimes {
     double device_us = 0;
     double cache_us = 0;
@@ -55,7 +55,7 @@ struct KernelCost {
     double busy_us = 0;    ///< over all waves, the slowest of the parts
     double latency_us = 0; ///< of loads that nothing hides
     double exposed_us = 0; ///< first loads and last steps, which have nothing to overlap with
-    double waiting_us = 0; ///< more than that: a block by itself takes so long, step after step
+    double waiting_us = 0; ///< beyond that: a block by itself takes so long, step after step
 
     PartTimes parts;
     double memory_us = 0;       ///< the larger of device memory and cache
@@ -63,11 +63,11 @@ struct KernelCost {
     double block_us = 0;        ///< of a block by itself
     double bytes = 0;           ///< to and from device memory
     double cache_bytes = 0;     ///< that the last-level cache moves, in whole sectors
-    double wasted_bytes = 0;    ///< of them, what nobody asked for
+    double wasted_bytes = 0;    ///< of these, bytes that nobody asked for
     double shared_traffic = 0;  ///< bytes
     double in_flight_bytes = 0; ///< that the blocks of a wave have asked for at a time
     double flops = 0;
-    double padded_flops = 0; ///< with what matmuls are padded by
+    double padded_flops = 0; ///< with the padding of matmuls
     Running running;
     bool fits = true; ///< false: no multiprocessor can hold a block; the rest is then as if one could
 

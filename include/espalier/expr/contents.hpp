@@ -11,7 +11,7 @@ namespace espalier::expr {
 /// Ingredients, or factors, as bits.
 using Bits = std::uint32_t;
 
-/// What only certain operations bring into an expression; once there it never disappears.
+/// Ingredients that only certain operations bring into an expression; once there, they never disappear.
 struct Ingredient {
     enum class Kind : std::uint8_t {
         call,      ///< one function without laws, of certain arguments
@@ -48,15 +48,15 @@ public:
     /// Nothing is wanted where the targets have more than fits into bits.
     Contents(Expressions const& expressions, std::span<ExprId const> targets);
 
-    /// What every way to the targets needs.
+    /// Ingredients that every way to the targets needs.
     [[nodiscard]] std::span<Ingredient const> ingredients() const { return ingredients_; }
     /// Products that have no two factors in common with products of another group: no one multiplication is a step
     /// towards two groups.
     [[nodiscard]] std::span<std::vector<Product> const> groups() const { return groups_; }
 
-    /// Those of the wanted ingredients that stand anywhere in an expression.
+    /// The wanted ingredients that occur anywhere in an expression.
     [[nodiscard]] Bits of(ExprId e);
-    /// Of the terms of an expression, and of all that stands in it: what is inside was multiplied once.
+    /// Of the terms of an expression, and of everything in it: what is inside was multiplied once.
     [[nodiscard]] std::span<Product const> products_of(ExprId e);
 
 private:

@@ -91,7 +91,7 @@ public:
     /// Fixes what is searched for. From now on what has more monomials than every expression of the closure is too
     /// large. May be called again. Throws InputError if a target is too large.
     void set_targets(std::span<ExprId const> targets);
-    /// Whether exp(x) is a part of exp(x - max(x)). Not if its user wants no exponential to overflow; set before the
+    /// Whether exp(x) is a part of exp(x - max(x)). Not if the user wants no exponential to overflow; set before the
     /// first question.
     enum class Exponentials : std::uint8_t { any, shifted };
     void set_exponentials(Exponentials exponentials);

@@ -4,7 +4,7 @@
 
 namespace espalier::field {
 
-/// Arithmetic modulo the prime 2^61 - 1: one number is enough for fingerprints that hardly ever collide. Values are
+/// Arithmetic modulo the prime 2^61 - 1, large enough that fingerprints of one number hardly ever collide. Values are
 /// below the prime.
 struct Mersenne61 {
     static constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
@@ -18,7 +18,7 @@ struct Mersenne61 {
         auto const product = static_cast<Wide>(a) * b;
         return add(static_cast<std::uint64_t>(product & prime), static_cast<std::uint64_t>(product >> 61));
     }
-    /// Any number of 64 bits.
+    /// Of any 64-bit number.
     [[nodiscard]] static constexpr std::uint64_t reduced(std::uint64_t x) { return add(x & prime, x >> 61); }
 };
 

@@ -11,7 +11,7 @@ enum class DType : std::uint8_t { f16, bf16, f32, f64 };
 
 /// Numbers +-1.xxx * 2^e, and subnormal ones below them.
 struct FloatFormat {
-    int precision;    ///< digits, with the leading one
+    int precision;    ///< bits of the significand, with the leading one
     int min_exponent; ///< of normal numbers
     int max_exponent;
 };

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] virtual ExprId add(ExprId a, ExprId b) = 0;
     [[nodiscard]] virtual ExprId mul(ExprId a, ExprId b) = 0;
     [[nodiscard]] virtual ExprId div(ExprId a, ExprId b) = 0;
-    /// 1 / a, which times b is b / a.
+    /// 1 / a; times b, it is b / a.
     [[nodiscard]] virtual ExprId inverse(ExprId a) = 0;
     [[nodiscard]] virtual ExprId sum(Word const& size, ExprId a) = 0;
     /// `size` is part of the function's name, as in rms over 64 elements; the unit word if it has none.

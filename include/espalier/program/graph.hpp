@@ -55,8 +55,8 @@ struct Op {
 /// ops in order. A value: copying copies all levels.
 ///
 /// kernel: tensors in device memory. block: tiles in shared memory, for every block of the grid and step of the loop;
-/// accumulators separate what is in the loop from what comes after, and what is made only of tiles that the loop does
-/// not split stands on both sides. thread: values in registers, pointwise ops only.
+/// accumulators separate the loop from what comes after it, and tensors that are made only of tiles that the loop does
+/// not split are on both sides. thread: values in registers, pointwise ops only.
 struct Graph {
     Level level = Level::kernel;
     DType dtype = DType::f16;
@@ -69,11 +69,11 @@ struct Graph {
     bool operator==(Graph const&) const = default;
 };
 
-/// When a tile of a block is there.
+/// When a tile of a block exists.
 enum class LoopSide : std::uint8_t {
     in_loop,    ///< another one at every step of the for-loop
     invariant,  ///< the same one at every step, which may therefore also be read after the loop
-    after_loop, ///< one, when the loop has ended
+    after_loop, ///< one, after the loop
 };
 
 /// What inference says of every tensor of a graph.
@@ -92,10 +92,10 @@ using TensorInfos = base::IndexedVector<TensorId, TensorInfo>;
 /// Shapes and loop sides of all tensors. Throws InputError that names the op and what is wrong with it; a block graph
 /// is checked with its schedule against the shapes of the operands of its op.
 [[nodiscard]] TensorInfos infer(Graph const& graph);
-/// The side of what an op makes of operands on these sides; nothing if it cannot read them all.
+/// The side of an op's result for operands on these sides; nothing if it cannot read them all.
 [[nodiscard]] std::optional<LoopSide> side_of(OpInfo const& row, std::span<LoopSide const> operands);
-/// What a block does at every step of its for-loop. All else it does once, after the loop: also what is made of
-/// invariant tiles and not read in the loop.
+/// What a block does at every step of its for-loop. It does everything else once, after the loop, even if it is made of
+/// invariant tiles, unless it is read in the loop.
 struct LoopWork {
     base::IndexedVector<OpId, bool> ops;
     base::IndexedVector<TensorId, bool> tiles; ///< that are made, or loaded and read, at every step

@@ -18,8 +18,8 @@ concept ScalarDomain = requires(D domain, typename D::Value value, OpCode op, st
 
 /// Evaluates nests as they are written, value by value. Slow and plain.
 ///
-/// `fetch(source, step, index)` gives a value of an operand or of what an earlier nest made, or nothing, which is left
-/// out of what is reduced.
+/// `fetch(source, step, index)` returns a value of an operand or of an earlier nest's result, or nothing, which is left
+/// out of the reduction.
 template <ScalarDomain Domain, class Fetch>
 class NestEvaluator {
 public:

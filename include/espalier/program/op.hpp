@@ -30,7 +30,7 @@ enum class Access : std::uint8_t {
     graph,
 };
 
-/// How a reduction puts two values together.
+/// How a reduction combines two values.
 enum class Fold : std::uint8_t { sum, largest, smallest };
 /// What a reduction does before and after.
 struct Reduction {
@@ -65,8 +65,8 @@ struct RuleInput {
     D size{};       ///< attribute `size`, in the kind of sizes at hand
     D loop_range{}; ///< of the for-loop around, for accumulators
     int output = 0; ///< which output of the op is asked for; most have one
-    /// What else attributes say of sizes, in symbols: the shape of a reshape; along the axis, what a slice takes its
-    /// part of and the part; the parts of a concatenation and all of them. Of numbers attributes say it themselves.
+    /// Sizes that attributes give, in symbols: the shape of a reshape; along the axis, the whole and the part of a
+    /// slice; the parts and the whole of a concatenation. Where they are numbers, the attributes have them.
     Dims<D> const* sizes = nullptr;
 };
 /// The shape of the output, or nothing if the operands do not fit.
@@ -93,7 +93,7 @@ enum class Offer : std::uint8_t {
     if_used_in_full_blocks, ///< the same, but in the blocks of the full space only
     in_full_blocks,         ///< there, and in what a setting of Mirage's adds
     with_companion,         ///< in the blocks of the full space, if the program uses the op's `companion`
-    never,                  ///< it changes no value, and so a program that has it is equal to one that does not
+    never,                  ///< it changes no value, so a program with it is equal to one without
 };
 
 /// One operator. ONE table; a new operator is one row and what the row names.
@@ -113,7 +113,7 @@ struct OpInfo {
     ExpressionRule expression = nullptr;
     MeaningRule meaning = nullptr;
     std::string_view c;          ///< pointwise: the value as an expression of C, see below
-    bool keeps_integers = false; ///< pointwise: of integers it makes integers, with no rounding while they are small
+    bool keeps_integers = false; ///< pointwise: integers give integers, without rounding while they are small
     double flops = 1;            ///< pointwise, unless it is a function: of one value
     RealRule real = nullptr;     ///< pointwise
     SignRule sign = nullptr;     ///< of a function
@@ -137,18 +137,18 @@ template <class D>
     return static_cast<int>(front);
 }
 /// Dimension i of a rearranged tensor is dimension order[i] of its operand. Nothing if `permutation` is not one of this
-/// rank; without it the last two change places.
+/// rank; without it the last two are exchanged.
 using Permutation = std::array<int, max_rank>;
 [[nodiscard]] std::optional<Permutation> permutation_of(Attributes const& attributes, int rank);
 /// The shape that a reshape of `elements` elements makes: of one size that is -1, what follows from the others. Nothing
-/// if it does not have as many.
+/// if it does not have that many.
 [[nodiscard]] std::optional<Shape> reshaped(Attributes const& attributes, std::int64_t elements);
 /// Where a slice begins, counted from the front, and how many elements it takes; nothing if these are not there.
 struct Slice {
     std::int64_t from = 0, size = 0;
 };
 [[nodiscard]] std::optional<Slice> slice_of(Attributes const& attributes, std::int64_t size);
-/// No kernel computes it: it is another way to read what is there.
+/// No kernel computes it: it is another view of values that are there already.
 [[nodiscard]] constexpr bool is_view(OpInfo const& op) {
     return op.field.access == Access::rearrange && op.field.move == Move::reshape;
 }

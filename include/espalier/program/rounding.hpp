@@ -15,7 +15,7 @@ namespace espalier::program {
     return std::bit_cast<double>(exponent << 52 | digits << (53 - format.precision));
 }
 
-/// The nearest number of a format, subnormal ones too; of two that are equally near the one with an even last digit.
+/// The nearest number of a format, including subnormal ones; of two equally near ones, that with an even last digit.
 /// Infinite if that, with no limit to exponents, would be above the largest. Not a number stays so.
 [[nodiscard]] constexpr double round_to(FloatFormat const& format, double x) {
     constexpr std::uint64_t leading = std::uint64_t{1} << 52;

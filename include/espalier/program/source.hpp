@@ -66,7 +66,7 @@ struct SourceProblem {
 [[nodiscard]] Graph build(Source const& source);
 
 /// The dimensions as symbols: names[i] is symbol i, sizes[i] its number; literal sizes come after the names. A size of
-/// 1 is not a symbol, whether it has a name or not; no more is a dimension that a reshape shows to be a product of
+/// 1 is not a symbol, whether it has a name or not; neither is a dimension that a reshape shows to be a product of
 /// others.
 struct Symbols {
     std::vector<std::string> names;
@@ -84,7 +84,7 @@ struct BuiltinKey {
     std::string_view description;
     std::int64_t default_size;
 };
-/// Another spelling of a built-in program, or the one that somebody else measures under its name.
+/// Another spelling of a built-in program, or the one that others measure under that name.
 struct BuiltinVariant {
     std::string_view name;
     std::string_view description;

@@ -65,7 +65,7 @@ private:
     [[nodiscard]] StartUp tell_finished(store::RunFolder const& folder) const;
     void tell_resumed() const;
     [[nodiscard]] std::string plan() const;
-    /// Adds what only this machine, or the run that is resumed, can say.
+    /// Adds what only this machine, or the run that is resumed, knows.
     void settle();
     [[nodiscard]] std::optional<config::RunConfig> stored_experiment() const;
     void measure_best(cluster::Communicator& comm, cluster::SearchOptions const& options,

@@ -6,9 +6,9 @@
 
 namespace espalier::search {
 
-/// Of what a time is: only equal ones may be compared, or taken for one another.
+/// What a time belongs to: only times with equal keys may be compared or stand for each other.
 struct TimeKey {
-    std::uint64_t what = 0; ///< content hash of all that was executed and of what it was executed on
+    std::uint64_t what = 0; ///< content hash of everything that was executed and of its input
     std::int32_t threads = 0;
     std::string machine;
     std::string compiler;
@@ -21,7 +21,7 @@ struct MeasuredTime {
     TimeKey key;
     double ms = 0; ///< the median; 0 if it could not be measured
     double low = 0, high = 0;
-    std::string details; ///< JSON: what the problem keeps of it
+    std::string details; ///< JSON: what else the problem keeps
 
     bool operator==(MeasuredTime const&) const = default;
 };

@@ -83,7 +83,7 @@ struct ProblemInfo {
     std::vector<std::string> stage_names = {}; ///< of all stages, in words; none where there is nothing to say
 };
 
-/// `stage 3 of 12: one kernel, 3 block ops`; nothing if there are no words. Stages count from 0.
+/// `stage 3 of 12: one kernel, 3 block ops`; nothing if there are no words. Stages are numbered from 0.
 [[nodiscard]] std::string stage_text(ProblemInfo const& info, int stage);
 
 /// Exact counts of finished nodes. Adding two is how ranks and executions are joined.

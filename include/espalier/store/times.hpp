@@ -14,8 +14,8 @@ namespace espalier::store {
 class TimesFile {
 public:
     enum class IfDamaged : std::uint8_t {
-        refuse,    ///< InputError: it is somebody's file
-        set_aside, ///< it gets another name, with a warning: it can be made again
+        refuse,    ///< InputError: the file is a user's own
+        set_aside, ///< it is renamed, with a warning: it can be made again
     };
     explicit TimesFile(std::filesystem::path file, IfDamaged damaged = IfDamaged::refuse)
         : file_(std::move(file)), damaged_(damaged) {}
@@ -25,8 +25,8 @@ public:
     [[nodiscard]] std::filesystem::path const& path() const { return file_; }
     /// Nothing if there is no file. Throws InputError.
     [[nodiscard]] std::vector<search::MeasuredTime> read() const;
-    /// Adds times; one that is there under the same key is replaced. Throws SystemError if it cannot be locked or
-    /// written, and InputError.
+    /// Adds times; one that is there already under the same key is replaced. Throws SystemError if it cannot be locked
+    /// or written, and InputError.
     void add(std::span<search::MeasuredTime const> times) const;
 
 private:

@@ -5,7 +5,7 @@
 
 namespace espalier::verify {
 
-/// A constant in both fields: exactly the decimal that is written.
+/// A constant in both fields: exactly the decimal as written.
 template <class F>
 [[nodiscard]] std::uint32_t constant_in(program::Decimal const& decimal) {
     auto const size = static_cast<std::uint64_t>(decimal.digits < 0 ? -decimal.digits : decimal.digits);

@@ -14,8 +14,8 @@ namespace espalier::verify {
 ///     (max(n1 + d2, n2 + d1) + c (c - 1) / 2 * (n + d)) / p, and never more than 1,
 /// for the event that the draw divides by no zero and the elements agree. It holds for every element that is compared.
 /// It is 1 with an exp (that would need an argument of independence for the powers of its base), with a maximum or
-/// minimum (which says nothing of most of its arguments) and with a root taken as a power, whose degree is of the size
-/// of p.
+/// minimum (which says nothing about most of its arguments) and with a root taken as a power, whose degree is of the
+/// size of p.
 [[nodiscard]] double error_bound(program::Graph const& a, program::Graph const& b, field::Roots roots);
 
 } // namespace espalier::verify

@@ -37,7 +37,7 @@ public:
 private:
     struct Known;
     class Parts;
-    /// What else can be done where elements are too large to be written as a whole, which `failed` says.
+    /// What else can be done where elements are too large to be written as a whole, as `failed` says.
     [[nodiscard]] Proof in_parts(program::Graph const& candidate, Proof failed, base::StopToken stop) const;
 
     program::Graph reference_;

@@ -41,7 +41,7 @@ struct TapeStep {
     std::uint32_t tag = 0;          ///< of the op's random function
     std::vector<SlotId> operands;
     std::int64_t loop = 1;            ///< of an accumulator
-    std::int64_t count = 0;           ///< of the values in a mean, if they are fewer than there are in all tiles
+    std::int64_t count = 0;           ///< of the values in a mean, if there are fewer than in all tiles
     std::vector<SlotId> ends_life_of; ///< which no later step reads
 };
 

@@ -13,7 +13,7 @@
 
 namespace espalier::problems {
 
-/// How an experiment becomes one that can be searched on this machine.
+/// How an experiment is prepared for a search on this machine.
 struct Preparing {
     /// The experiment of the run that is resumed, if there is one; may take long.
     std::function<std::optional<config::RunConfig>()> stored = [] { return std::nullopt; };

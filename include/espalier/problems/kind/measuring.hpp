@@ -14,7 +14,7 @@ public:
     virtual ~Measurer() = default;
     /// Throws InputError if nothing can be measured here.
     virtual void check() const {}
-    /// What may be done beside the work of others, such as compiling. Throws Stopped.
+    /// The part that may run beside the work of others, such as compiling. Throws Stopped.
     virtual void prepare(search::ResultRecord const&, base::StopToken const&) const {}
     /// The record as it is stored from now on. Asks the token at least every 10 ms. Throws Stopped.
     [[nodiscard]] virtual search::ResultRecord measure(search::ResultRecord const& record,

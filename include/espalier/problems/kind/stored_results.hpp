@@ -41,7 +41,7 @@ struct CostInfo {
 
 /// The results that a list for people has.
 struct Listing {
-    base::Json rows;  ///< objects of results(), which may have more keys; null: the kind has no results
+    base::Json rows;  ///< objects as in results(), which may have more keys; null: the kind has no results
     std::string note; ///< a sentence: which ones they are, and which were left out; empty: simply the best
 };
 
@@ -49,7 +49,7 @@ struct Listing {
 struct Format {
     std::string name;
     std::string help;
-    std::string caution = {}; ///< said when it is asked for
+    std::string caution = {}; ///< printed when it is asked for
 };
 
 /// Something in a run that has numbers of its own, beside the results: `show RUN --placement 2`.
@@ -64,7 +64,7 @@ struct Offers {
     std::vector<Format> run_formats = {}; ///< of the whole run
     std::vector<View> views = {};
     std::vector<Format> targets = {};      ///< of `emit`, the first is the default; empty: a result has no files
-    std::vector<Format> emit_formats = {}; ///< what its folder is for, the first is the default; empty: there is one
+    std::vector<Format> emit_formats = {}; ///< uses of its folder, the first is the default; empty: there is one
     bool can_measure = false;
 };
 
@@ -74,7 +74,7 @@ struct File {
     std::string text;
 };
 
-/// Which files: of what the kind offers.
+/// Which of the files that the kind offers.
 struct EmitOptions {
     std::string target;
     std::string format;
@@ -115,7 +115,7 @@ public:
     [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
     /// One flat object per result, the best first; `top` 0: all.
     [[nodiscard]] virtual base::Json results(std::size_t top) const;
-    /// What a page lists of results(): those that are worth a row.
+    /// The entries of results() that a page lists: those that are worth a row.
     [[nodiscard]] virtual Listing listed(std::size_t top) const { return {results(top), {}}; }
     /// What the results are compared with, in the same terms; null: nothing.
     [[nodiscard]] virtual base::Json input() const { return nullptr; }
@@ -123,7 +123,7 @@ public:
     [[nodiscard]] virtual base::Json more() const { return base::Json::object(); }
     /// A table of the best for people, with whatever belongs to it.
     [[nodiscard]] virtual std::string results_text(std::size_t top) const;
-    /// The same with every result, where that one leaves some out; `top` 0: all.
+    /// The same with every result, where table() leaves some out; `top` 0: all.
     [[nodiscard]] virtual std::string all_results_text(std::size_t top) const { return results_text(top); }
     /// `1: 47.50 us, 1 kernel`, from an object of results().
     [[nodiscard]] virtual std::string title(base::Json const& result) const;
@@ -147,21 +147,21 @@ public:
     [[nodiscard]] virtual Measurement measure_with(std::size_t id, MeasureOptions const&) const { return measure(id); }
     /// Which of them a search measures when it is complete, the most promising first; none that has a time.
     [[nodiscard]] virtual std::vector<search::ResultRecord> worth_measuring(std::size_t) const { return {}; }
-    /// Under which name the time of a result is kept, were it measured here; nothing if times are not kept.
+    /// The name under which the time of a result would be kept if it were measured here; nothing if times are not kept.
     [[nodiscard]] virtual std::optional<search::TimeKey> time_key(search::ResultRecord const&,
                                                                   MeasureOptions const&) const {
         return std::nullopt;
     }
-    /// What is kept of a result that has been measured; nothing if it has not.
+    /// The times to be kept of a measured result; nothing if it was not measured.
     [[nodiscard]] virtual std::optional<search::MeasuredTime> time_in(search::ResultRecord const&) const {
         return std::nullopt;
     }
-    /// A result that need not be measured, because its time is kept; nothing if that does not say enough.
+    /// A result that need not be measured, because its time is kept; nothing if the kept time does not say enough.
     [[nodiscard]] virtual std::optional<Measurement> remembered(search::ResultRecord const&,
                                                                 search::MeasuredTime const&) const {
         return std::nullopt;
     }
-    /// Where that is done: what `measure` says of it, beside the list; null: nothing.
+    /// Where results are measured: what `measure` prints about it, beside the list; null: nothing.
     [[nodiscard]] virtual base::Json machine() const { return nullptr; }
 
     /// Every stored result is what its key says: a text that was changed is no longer what was verified. Cheap enough

@@ -38,7 +38,7 @@ struct SpaceConfig {
     std::vector<program::OpCode> block_ops;
     Schedules schedules = Schedules::automatic; ///< of a form: all, or the cheapest; full: best
 
-    std::optional<bool> unsafe_softmax; ///< also exp(x) where the program has exp(x - max(x)) only; no
+    std::optional<bool> unsafe_softmax; ///< also exp(x) where the program has only exp(x - max(x)); no
 
     bool operator==(SpaceConfig const&) const = default;
 };

@@ -12,7 +12,7 @@ namespace espalier::problems::mugraph {
 inline constexpr int max_steps = 40;        ///< of a node: ops at both levels, begins and ends of graph-defined kernels
 inline constexpr int max_graph_kernels = 3; ///< of a program; each has four symbols of its own
 inline constexpr int max_operands = 8;      ///< of a graph-defined kernel
-inline constexpr int max_stored = 3;        ///< tensors of a block that are read and put out all the same
+inline constexpr int max_stored = 3;        ///< tensors of a block that are read and are outputs as well
 inline constexpr int max_tensors = 24;      ///< of one graph on the way
 
 /// How a grid axis is meant in a class of schedules: not there, of any size, or of the size of a dimension, whose tiles
@@ -60,7 +60,8 @@ struct Step {
     static_assert(3 + max_stored >= program::max_inputs, "a step has no room for the operands of an op");
     std::uint8_t op = 0;    ///< index in the space's list of ops of this level
     std::uint8_t count = 0; ///< of operands
-    /// Operands; finish: the dimension + 1 that x, y, z join, then the number + 1 of tensors that are read and put out.
+    /// Operands; finish: the dimension + 1 that x, y, z join, then the number + 1 of tensors that are read and are
+    /// outputs as well.
     std::array<std::uint8_t, 3 + max_stored> in{};
     bool operator==(Step const&) const = default;
 };

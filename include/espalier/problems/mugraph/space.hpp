@@ -89,9 +89,9 @@ struct Space {
     bool has_epilogues = false;           ///< products in the loop may be followed by tiles that it does not split
     bool has_read_outputs = false;        ///< outputs of the program may be read by its further ops
     bool keeps_best_schedule = false;     ///< of a form and class only
-    bool has_partial_maxima = false;      ///< kernels may put out maxima of their part, for a later one to rescale by
-    bool has_bounds = true;               ///< what needs more ops than are left is cut
-    bool has_unsafe_exponentials = false; ///< exp(x) where the program has exp(x - max(x)) only
+    bool has_partial_maxima = false;      ///< kernels may output maxima of their part, for a later one to rescale by
+    bool has_bounds = true;               ///< partial programs that need more ops than are left are cut
+    bool has_unsafe_exponentials = false; ///< exp(x) where the program has only exp(x - max(x))
     std::vector<Limits> stages;           ///< one after the other, the last of which has the limits above
 
     [[nodiscard]] bool puts_out_maxima(Limits const& limits) const {

@@ -43,15 +43,15 @@ inline constexpr std::size_t operator_count = 26;
 /// The sizes that inputs and constants have: batch, channels, and the image. Those of the published space by default.
 struct Sizes {
     std::int32_t batch = 2, channels = 4, height = 5, width = 5;
-    std::int32_t most_elements = 512; ///< of what a convolution, pool, enlarge or concat makes
-    std::int32_t not_inner = 2;       ///< no matrix product sums over so many
+    std::int32_t most_elements = 512; ///< of the result of a convolution, pool, enlarge or concat
+    std::int32_t not_inner = 2;       ///< no matrix product sums over as many
 };
 /// For checks: nothing is left out because of its size.
 [[nodiscard]] constexpr Sizes other_sizes(std::int32_t batch, std::int32_t channels, std::int32_t height,
                                           std::int32_t width) {
     return {batch, channels, height, width, 1 << 20, 0};
 }
-/// Which function stands for relu: a random polynomial, since nothing here may rest on what relu is.
+/// Which function stands for relu: a random polynomial, since nothing here may rely on properties of relu.
 struct Nonlinear {
     std::uint64_t a = 1, b = 1, c = 1;
 
@@ -73,7 +73,7 @@ struct Outputs {
 };
 
 inline constexpr int any_rank = -1;
-/// All that is known of an operator.
+/// All that is known about an operator.
 struct OperatorInfo {
     Operator code{};
     std::string_view name;
@@ -81,8 +81,8 @@ struct OperatorInfo {
     int outputs = 1;
     bool is_commutative = false;
     int concat_axis = -1;
-    int rank_a = any_rank, rank_b = any_rank; ///< what operands must have at least, to be tried at all
-    /// What comes out, or nothing if the operator does not take such operands.
+    int rank_a = any_rank, rank_b = any_rank; ///< the least that operands must have to be tried at all
+    /// The results, or nothing if the operator does not take such operands.
     std::optional<Layouts> (*layout)(Operator, Operands const&) = nullptr;
     /// Its values; `out` has been sized.
     void (*values)(Operator, Operands const&, Nonlinear const&, Layouts const&, Outputs& out) = nullptr;

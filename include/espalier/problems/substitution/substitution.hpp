@@ -15,7 +15,7 @@ namespace espalier::problems::substitution {
 /// Two graphs that compute the same from the same inputs: a rule to rewrite one as the other.
 struct Rule {
     OperatorGraph left, right; ///< the inputs have the same names on both sides
-    double error_bound = 1;    ///< that random values agree although it is wrong; 1: nothing is known
+    double error_bound = 1;    ///< probability that random values agree although it is wrong; 1: nothing is known
     bool is_proved = false;    ///< for all shapes that meet the condition
     std::string condition;     ///< on the sizes of the inputs; empty if it is not proved
 };
@@ -24,7 +24,7 @@ struct Rule {
 ///
 /// Stage 0: a node is a graph, a child has one operator more; every graph is made once and emitted with a key, the
 /// least signature of its outputs over all names of its inputs. Stage 1: a node is a bucket of keys, its children are
-/// pairs of graphs with equal keys; what is left of them after the cheap refusals is verified with other sizes and
+/// pairs of graphs with equal keys; those that are left after the cheap refusals are verified with other sizes and
 /// values. Immutable; any number of threads may use it.
 class Substitution {
 public:

@@ -10,7 +10,7 @@ inline constexpr int max_rank = 4;
 inline constexpr int marked_axes = 2; ///< concat and split know axes 0 and 1
 inline constexpr std::size_t max_marks = 31;
 
-/// Where a tensor was put together along an axis: what split cuts at is the last one.
+/// Where a tensor was put together along an axis: split cuts at the last one.
 struct Marks {
     std::uint8_t count = 0;
     std::array<std::uint16_t, max_marks> at{};

@@ -12,9 +12,9 @@ namespace espalier::problems::substitution {
 using TensorId = std::int32_t;
 inline constexpr TensorId no_tensor = -1;
 
-/// What an operator makes of certain operands.
+/// The results of an operator for certain operands.
 struct Made {
-    TensorId first = no_tensor; ///< none: it does not take them
+    TensorId first = no_tensor; ///< empty: it does not take them
     TensorId second = no_tensor;
 
     [[nodiscard]] bool is_there() const { return first != no_tensor; }
@@ -60,7 +60,7 @@ private:
         std::uint64_t print = 0;
         Origin origin;
     };
-    /// Of all that is in a tensor: two halves, so that different tensors are not taken for one.
+    /// Of everything in a tensor: two halves, so that different tensors are not mistaken for one.
     struct Print {
         std::uint64_t first = 0, second = 0;
     };
