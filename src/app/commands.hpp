@@ -43,7 +43,7 @@ struct ShowArguments {
     std::string format;     ///< empty: the first that the run's kind has
     std::string view;       ///< a view of the run's kind; empty: none
     std::size_t number = 0; ///< in the view
-    std::string output;     ///< a file for what a format gives; empty: stdout
+    std::string output;     ///< a file for the output; empty: stdout
 };
 int show_command(ShowArguments const& arguments);
 
@@ -68,7 +68,7 @@ struct MeasureArguments {
     std::string run;
     std::string target; ///< empty: the first that the run's kind has
     std::int64_t top = 10;
-    std::int64_t threads = 0; ///< 0: one for each core
+    std::int64_t threads = 0; ///< 0: one per core
     std::int64_t seconds = 1; ///< for each result
     std::string times;        ///< empty: in the user's cache folder
     bool again = false;

@@ -52,8 +52,8 @@ public:
         if (measured->payload) payloads_[record.key] = *measured->payload;
         return *measured;
     }
-    /// What was measured becomes a part of the run and of the file of times. That does not keep the numbers from being
-    /// shown.
+    /// The measured times become part of the run and of the file of times. The numbers are shown even if that
+    /// fails.
     void store() const {
         if (payloads_.empty()) return;
         try {

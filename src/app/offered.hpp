@@ -14,7 +14,7 @@ namespace espalier::app {
 /// `emit` if results have files, `measure` if they can be measured.
 [[nodiscard]] std::vector<problems::Command> offered_commands();
 class OpenedRun;
-/// The target that was asked for, or the first that the kind has. Throws InputError.
+/// The requested target, or the first that the kind has. Throws InputError.
 [[nodiscard]] std::string target_of(OpenedRun const& run, std::string const& asked);
 /// `--format` of a program, of a view or of the whole run, and a flag per view. `arguments` outlives the parser.
 void add_formats_and_views(CLI::App& show, ShowArguments& arguments);

@@ -23,7 +23,7 @@ std::vector<std::string> names_of(std::vector<problems::Format> const& formats) 
     return names;
 }
 
-/// What was asked for with `--what`, or the first that the kind has.
+/// The value of `--what`, or the first that the kind has.
 std::string chosen(OpenedRun const& run, std::string_view what, std::vector<problems::Format> const& offered,
                    std::string const& asked) {
     auto const names = names_of(offered);

@@ -7,7 +7,7 @@
 
 namespace espalier::app {
 
-/// What a table lists: what is worth a row, or every result.
+/// What a table lists: the results that are worth a row, or every result.
 enum class Rows : std::uint8_t { worthwhile, all };
 
 /// The format that has a flag of its own.

@@ -6,7 +6,7 @@
 namespace espalier::app {
 
 /// A reader sees the old file or the new one. Nothing but a plain file is replaced: not a folder, not /dev/null.
-/// `what`: what is written, for messages: `the page`. Throws InputError or SystemError.
+/// `what` names the contents in messages: `the page`. Throws InputError or SystemError.
 void write_file(std::filesystem::path const& file, std::string const& text, std::string const& what);
 
 } // namespace espalier::app

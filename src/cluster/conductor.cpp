@@ -91,7 +91,7 @@ void Conductor::start_stage() {
         base::log::detail(
             fmt::format("{}: complete after {:.2f} CPU s, {} nodes", text, top_.cpu_seconds(), top_.status().nodes));
     ++state_.stage;
-    // What a stage emitted is not read twice. Without that a checkpoint, some 20 ms, would be most of a small stage.
+    // What a stage emitted is not read twice. A checkpoint here would take some 20 ms, most of a small stage.
     is_checkpoint_due_ = is_checkpoint_due_ || !state_.emits.empty() || !state_.emit_marks.empty();
     state_.emits.clear();
     state_.emit_marks.clear();

@@ -14,7 +14,7 @@ std::string elements_of(std::vector<program::Shape> const& shapes) {
     return out;
 }
 
-/// What the harness must know of the program at hand.
+/// What the harness must know about the program at hand.
 std::string facts(Plan const& input, std::string const& name, std::string_view target, BenchOf where) {
     auto const& dtype = program::info(input.dtype);
     std::vector<program::Shape> shapes;

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Json;
 
-constexpr int version = 1; ///< of what is kept: numbers of another one are not comparable
+constexpr int version = 1; ///< of the kept numbers: those of another version are not comparable
 
 fs::path folder_of(fs::path const& asked) { return asked.empty() ? base::cache_folder() / "machines" : asked; }
 
@@ -48,7 +48,7 @@ Json kept(Calibration const& it) {
             {"fork_ns", it.fork_ns}};
 }
 
-/// All cores are at least as quick as one: on a busy machine they may never have run at once.
+/// All cores together are at least as fast as one: on a busy machine they may never have run at the same time.
 Rate rate_in(Json const& json, char const* name) {
     Rate const rate{json.at(name).at(0), json.at(name).at(1)};
     return {rate.one, std::max(rate.one, rate.all)};
@@ -70,7 +70,7 @@ void take_rates(Json const& json, Calibration& out) {
     out.fork_ns = json.at("fork_ns");
 }
 
-/// Nothing that somebody else wrote, or that was damaged, is believed.
+/// A file that somebody else wrote, or that is damaged, is not believed.
 std::optional<Calibration> read_kept(fs::path const& file, Machine const& machine) {
     std::ifstream in(file);
     auto const json = Json::parse(in, nullptr, false);
@@ -103,7 +103,7 @@ std::uint64_t memory_share(Calibration const& it) {
     auto const most = base::available_memory_bytes() / 4;
     return std::min(wanted, most) / static_cast<std::uint64_t>(it.cores) / 4096 * 4096;
 }
-/// A core's part of the last cache, but more than the cache before it holds.
+/// A core's share of the last cache, but more than the cache before it holds.
 std::uint64_t last_cache_share(Calibration const& it) {
     auto const part = it.last_cache_bytes / static_cast<std::uint64_t>(2 * it.cores);
     return std::max(part, 2 * it.near_cache_bytes) / 4096 * 4096;
@@ -166,7 +166,7 @@ std::optional<Calibration> known_calibration(fs::path const& folder) {
     }
 }
 
-/// Generated code comes to about two thirds of what loops that do nothing else reach.
+/// Generated code reaches about two thirds of the rates of loops that do nothing else.
 CpuNumbers this_machines_numbers() {
     CpuNumbers numbers{.shape = this_cpu(), .threads = base::affinity_cores()};
     auto const known = known_calibration();

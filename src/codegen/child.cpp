@@ -48,7 +48,7 @@ void limit(__rlimit_resource what, std::uint64_t most) {
 /// In the new process: nothing here may allocate.
 [[noreturn]] void become(char* const* arguments, ChildLimits const& limits, int out, int errors) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // it disturbs who measures next, if this process is killed
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // it would disturb the next measurement if this process is killed
     if (limits.memory_bytes > 0) limit(RLIMIT_AS, limits.memory_bytes);
     limit(RLIMIT_CORE, 0);
     dup2(out, STDOUT_FILENO);
@@ -59,7 +59,7 @@ void limit(__rlimit_resource what, std::uint64_t most) {
     _exit(127);
 }
 
-/// Reads what is there; false at the end.
+/// Reads what has arrived; false at the end.
 bool read_some(int from, std::string& into, std::uint64_t most) {
     std::array<char, 4096> buffer{};
     auto const count = read(from, buffer.data(), buffer.size());
@@ -68,7 +68,7 @@ bool read_some(int from, std::string& into, std::uint64_t most) {
     return true;
 }
 
-/// How long to wait for what a process says before looking whether it should be stopped.
+/// How long to wait for output of a process before checking whether it should be stopped.
 constexpr std::int64_t look_ms = 5;
 
 /// Until both are at their end, or the time is over or the run stops: then false.

@@ -10,8 +10,8 @@
 namespace espalier::codegen {
 
 [[nodiscard]] std::string compiler();
-/// Compiles or links with the flags of all that is generated. Others may make the same file at the same time: it has
-/// its name when it is complete. Why it does not compile, in a line; empty if it does.
+/// Compiles or links with the flags of all generated code. Others may make the same file at the same time: it gets
+/// its name when it is complete. Returns why it does not compile, in a line; empty if it does.
 [[nodiscard]] std::string compile(std::vector<std::string> const& inputs, std::filesystem::path const& result,
                                   base::StopToken const& stop = {});
 /// The name under which a process makes a file that others may be making, too.

@@ -90,7 +90,7 @@ bool names_sizes(Graph const& block) {
 }
 
 /// Whether operands that are combined element by element broadcast where they did: two dimensions that are cut
-/// differently may come to be equal by accident, and then mean something else. Single elements meet as before.
+/// differently may become equal by accident, and then mean something else. Single elements meet as before.
 bool broadcasts_alike(Graph const& block, program::TensorInfos const& before, program::TensorInfos const& after) {
     auto const size = [](program::TensorInfos const& tensors, TensorId id, int from_end) {
         return tensors[id].shape[tensors[id].shape.rank() - from_end];
@@ -130,7 +130,7 @@ std::optional<Graph> with_numbers(Graph block, std::vector<Shape> const& operand
     }
 }
 
-// --- what they cost ---
+// --- their costs ---
 
 /// Bytes that stand together in memory.
 double run_bytes(Shape const& tile, Shape const& whole, double element) {
@@ -161,7 +161,7 @@ double step_flops(Step const& step, CpuShape const& shape) {
     auto const columns = step.kept.back();
     auto const lanes = static_cast<std::int64_t>(std::max<std::int64_t>(shape.lanes, 1));
     auto const padded = static_cast<double>((columns + lanes - 1) / lanes * lanes) / static_cast<double>(columns);
-    // narrow blocks of registers wait for loads; short sums for what is done once for each
+    // narrow blocks of registers wait for loads; short sums wait for the work that is done once per sum
     auto const waiting = step.product.rows > 0 && step.product.rows * step.product.columns < 8 * lanes ? 2.0 : 1.0;
     auto const short_sums = 1 + 16.0 / static_cast<double>(step.count());
     auto const of_left = 4 * step.product.rows * step.count(); // should stay in the first cache while panels pass
@@ -235,7 +235,7 @@ Kernel CpuModel::planned(Plan& plan) const {
     return plan.kernels.front();
 }
 
-/// All numbers that fit; the quickest.
+/// Of all numbers that fit, the fastest.
 Graph best_numbers(Graph const& block, std::vector<Shape> const& operands, std::vector<Shape> const& outputs,
                    CpuNumbers const& numbers) {
     if (names_sizes(block)) return block;
@@ -272,7 +272,7 @@ int batch_of(Shape const& result) {
         if (out < 0 || result[d] > result[out]) out = d;
     return out;
 }
-/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over what is summed.
+/// A product as a graph-defined kernel: a grid over columns, rows and matrices, a loop over the sum.
 std::optional<Graph> product_block(Graph const& graph, program::Op const& op, Shape const& result,
                                    std::vector<Shape> const& operands) {
     auto const& field = program::info(op.code).field;

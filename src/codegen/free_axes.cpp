@@ -24,7 +24,7 @@ struct Dependence {
     enum class Kind : std::uint8_t {
         same,  ///< it is the same for each, however many there are
         along, ///< the parts of one tensor along dimension `dim`, whose elements do not depend on where it is cut
-        part,  ///< reduced by `reducer` over the parts it would be such a tensor reduced
+        part,  ///< reduced by `reducer` over the parts, it would be such a tensor reduced
         unknown,
     };
     Kind kind = Kind::same;
@@ -37,10 +37,10 @@ struct Dependence {
 using Kind = Dependence::Kind;
 constexpr Dependence unknown_way{.kind = Kind::unknown};
 
-/// What is known of a scalar in the body of a nest.
+/// What is known about a scalar in the body of a nest.
 struct Value {
     bool is_known = true;
-    bool is_cut = false;             ///< another one for each element along the cut
+    bool is_cut = false;             ///< a different one for each element along the cut
     Reducer reducer = Reducer::none; ///< of a part
     int tile = -1, exponent = -1;    ///< as above
     bool is_difference = false;      ///< something less the tile `exponent`
@@ -59,7 +59,7 @@ Value exponential(Value x) {
     x.is_difference = false;
     return x;
 }
-/// Of two that depend on the parts in the same way.
+/// For two that depend on the parts in the same way.
 Value total(Value a, Value const& b) {
     a.is_known = a.is_known && b.is_known && a.reducer == b.reducer && a.exponent == b.exponent && !a.is_difference &&
                  !b.is_difference && a.reducer != Reducer::maximum && a.reducer != Reducer::minimum;
@@ -67,7 +67,7 @@ Value total(Value a, Value const& b) {
     a.tile = -1;
     return a;
 }
-/// Of one that depends on the parts, and one that does not.
+/// For one that depends on the parts, and one that does not.
 Value multiple(Value a, Value const& b) {
     a.is_known = a.is_known && b.is_plain() && !a.is_difference && (a.reducer == Reducer::none || !b.is_cut) &&
                  a.reducer != Reducer::maximum && a.reducer != Reducer::minimum;
@@ -97,7 +97,7 @@ Value applied(Scalar scalar, Value const& a, Value const& b) {
     }
 }
 
-/// One nest, by what is known of what it reads.
+/// One nest, from what is known about its operands.
 class NestRule {
 public:
     NestRule(Nest const& nest, std::vector<Dependence> const& sources) : nest_(nest), sources_(sources) {}

@@ -6,8 +6,8 @@
 
 namespace espalier::codegen {
 
-/// For grid x, y, z and the loop: whether there may be another number of parts, and the block still computes the same.
-/// That a program was found equal to another says so for its own numbers only. Unknown is no.
+/// For grid x, y, z and the loop: whether the number of parts may change without changing what the block computes. That
+/// a program was found equal to another proves this only for its own numbers. Unknown is no.
 [[nodiscard]] std::array<bool, 4> free_axes(program::Graph const& block);
 
 } // namespace espalier::codegen

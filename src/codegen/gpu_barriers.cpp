@@ -28,7 +28,7 @@ struct Phase {
     Part part = Part::whole;
 };
 
-/// What the last blocks of a grid leave out does not count: others do it, with the same barriers.
+/// Work that the last blocks of a grid skip still counts: other blocks do it, with the same barriers.
 bool is_smaller_at_end(Step const& step, std::size_t loop) {
     if (!step.is_cut(loop)) return false;
     auto const& [x, y, z, s] = step.last[loop].part;
@@ -142,7 +142,7 @@ private:
     void fragment(FragmentLoops const& place, std::int64_t item, std::int64_t q, std::int64_t lane) const {
         auto const loops = loops_of(place, item, q, lane);
         auto const is_there =
-            loops[place.columns] < step_.loop_size(place.columns); // else it fills the fragment, and is left with it
+            loops[place.columns] < step_.loop_size(place.columns); // else it only fills the fragment, and keeps it
         auto const results = mapping_.fragments.count() * Fragments::of_lane;
         auto const left_at = [&](std::int64_t warp) {
             return kernel_.scratch + (warp * results + q) * Fragments::lanes + lane;
@@ -220,7 +220,7 @@ private:
             if (mapping_.fragments.rows > 0) visit_(t ^ 1, piece, false); // tensor cores give it to the whole warp
         });
     }
-    /// What is stored; an update reads the same element.
+    /// The store; an update reads the same element.
     void end(Loops const& loops, std::int64_t t) const {
         if (moment_.when != Moment::When::first)
             for (auto const& factor : step_.factor) read(factor, loops, t);
@@ -280,7 +280,7 @@ public:
         for (std::size_t i = 0; i < phases_.size(); ++i) find_needs(i);
     }
 
-    /// Greedy is least on a line; around the loop some may turn out to be covered by others.
+    /// Greedy gives the fewest on a line; around the loop some may turn out to be covered by others.
     std::vector<bool> run() {
         std::vector<bool> out(phases_.size());
         std::ranges::stable_sort(needs_, {}, &Need::size);
@@ -320,7 +320,7 @@ private:
         for (std::size_t j = 0; j <= i && is_in_loop(i); ++j)
             if (runs(j, s + 1) && meet(i, s, j, s + 1)) needs_.push_back(around(i, j));
     }
-    /// What was asked for is there from the beginning of step s on. Nothing else is in its place before the loop ends.
+    /// Fetched tiles are there from the beginning of step s on. Nothing else is in their place before the loop ends.
     void find_needs_of_fetch(std::size_t i, std::int64_t s) {
         for (std::size_t j = 0; j < phases_.size(); ++j)
             if (fetch(j) == Fetch::in_turn && meet(i, s - 1, j, s)) add_need(0, j);

@@ -5,7 +5,7 @@
 
 namespace espalier::codegen {
 
-/// A product in fragments: the word MMA_TILE, and what becomes of its results.
+/// A product in fragments: the word MMA_TILE, and what is done with its results.
 class FragmentPrinter : GroupWords {
 public:
     FragmentPrinter(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out)

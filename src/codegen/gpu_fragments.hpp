@@ -15,7 +15,7 @@ struct FragmentLoops {
 /// last tiles, once both are in local memory. `is_turned`: with its operands swapped.
 [[nodiscard]] bool fits_fragments(Step const& step, std::vector<Buffer> const& buffers, bool& is_turned);
 
-/// Makes the items of a product fragments. False: its operands are not there, or the threads are no warps.
+/// Makes the items of a product fragments. False: its operands are not there, or the threads are not whole warps.
 bool map_to_fragments(Step const& step, std::vector<Buffer> const& buffers, int threads, Mapping& mapping);
 /// Lets products that add to a tile at every step of the loop add to registers in place of that, if these suffice.
 void keep_sums(Kernel& kernel, std::vector<Buffer> const& buffers, int threads);

@@ -28,7 +28,7 @@ std::string facts(GpuPlan const& plan) {
         plan.kernels.size(), bytes, std::max<std::int64_t>(plan.plan.between_bytes, 64), launches);
 }
 
-/// Of tensors that are on the host, by the functions for those on the device.
+/// For tensors that are on the host, by way of the functions for those on the device.
 std::string host_facts(GpuPlan const& plan, std::string const& name) {
     return fmt::format("#define PROGRAM {0}\n#define PROGRAM_NAME \"{0}\"\n#define NAME(what) {0}_##what\n", name) +
            facts(plan);

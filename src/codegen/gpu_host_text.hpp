@@ -7,7 +7,7 @@
 namespace espalier::codegen {
 
 /// Programs that launch the kernels NAME_0, NAME_1, ..: functions NAME on tensors of the host, and NAME_upload,
-/// NAME_launch, NAME_wait, NAME_release for who keeps them on the device.
+/// NAME_launch, NAME_wait, NAME_release for callers who keep them on the device.
 
 /// In C. The kernels are in NAME.inc, as the text of a string.
 [[nodiscard]] std::string opencl_host(GpuPlan const& plan, std::string const& name);

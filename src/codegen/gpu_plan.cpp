@@ -19,7 +19,7 @@ namespace {
 
 using program::element_count;
 
-constexpr std::int64_t most_parts = 32;   ///< of a sum; one thread puts them together
+constexpr std::int64_t most_parts = 32;   ///< of a sum; one thread combines them
 constexpr std::int64_t many_items = 4096; ///< they keep a GPU busy without being split
 constexpr std::int64_t most_items = std::numeric_limits<std::int32_t>::max() - 4096; ///< the last group counts beyond
 
@@ -91,7 +91,7 @@ private:
         out_.plan.kernels.push_back(kernel.kernel);
         out_.kernels.push_back(std::move(kernel));
     }
-    /// What threads leave for others to put together.
+    /// Partial sums that threads leave for others to combine.
     static std::int64_t elements_of_parts(Mapping const& mapping, int threads) {
         if (mapping.split == 1) return 0;
         if (mapping.fragments.rows == 0) return threads;
@@ -129,7 +129,7 @@ private:
             steps, [&](Step const& one) { return one.keeps_sums && one.target.buffer == step.target.buffer; });
         return kernel.mappings[static_cast<std::size_t>(keeps - steps.begin())];
     }
-    /// Among threads that would have nothing to do.
+    /// Among threads that would otherwise have nothing to do.
     void split(Step const& step, GpuKernel const& kernel, Mapping& out) const {
         if (step.reduced.empty()) return;
         auto const longest = std::ranges::max_element(step.reduced);

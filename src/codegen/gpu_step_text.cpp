@@ -86,7 +86,7 @@ private:
         close(opened);
     }
 
-    // --- sums in parts: every thread leaves one in local memory, and the first ones put them together
+    // --- sums in parts: every thread leaves one in local memory, and the first ones combine them
 
     [[nodiscard]] std::string part_text() const {
         return mapping_.is_part_fastest ? fmt::format("TID % {}", mapping_.split)

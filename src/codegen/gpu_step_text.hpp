@@ -7,7 +7,7 @@ namespace espalier::codegen {
 
 /// Prints a step of a kernel as the threads of a group share it, with its barriers.
 void print_group_step(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out);
-/// What has to be fetched or declared before the loop: nothing for most steps.
+/// Fetches and declarations before the loop: none for most steps.
 void print_before_loop(GpuKernel const& kernel, std::size_t step, std::vector<Buffer> const& buffers, Lines& out);
 
 } // namespace espalier::codegen

@@ -61,7 +61,7 @@ void print_kernel(std::size_t number, GpuPlan const& plan, std::string const& na
     out.close();
 }
 
-/// What preludes ask about.
+/// The macros that preludes look at.
 std::string kinds_of_numbers(Plan const& plan) {
     return fmt::format("#define STORES_{}\n{}", program::info(plan.dtype).name,
                        plan.arithmetic == program::DType::f64 ? "#define DOUBLE\n" : "");

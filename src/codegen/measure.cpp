@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 fs::path cache_folder(fs::path const& asked) { return asked.empty() ? base::cache_folder() / "code" : asked; }
 
-/// What was compiled, by the content of what it was made from, for one compiler and processor.
+/// Compiled files, by the content of their sources, for one compiler and processor.
 class CompileCache {
 public:
     CompileCache(fs::path folder, Machine const& machine, base::StopToken stop)
@@ -30,7 +30,7 @@ public:
         fs::create_directories(folder_);
         base_ = fmt::format("{}\n{}\n{}\n", machine.compiler, machine.cpu, compiler_flags);
     }
-    /// Why it does not compile; empty if there is one.
+    /// Why it does not compile; empty if it does.
     std::string object(std::string const& source, fs::path& object) {
         object = folder_ / fmt::format("{:016x}.o", base::hash_text(base_ + source));
         if (fs::exists(object)) return {};
@@ -108,7 +108,7 @@ Measured told(base::Json const& json) {
     return out;
 }
 
-/// Numbers of the command line of bench and of its exit codes.
+/// Exit codes of bench, and numbers of its command line.
 constexpr int wrong_code = 4;
 
 Measured verdict_on(ChildEnd const& end) {

@@ -56,7 +56,7 @@ bool has_word(std::string_view text, std::string_view word) {
     }
     return false;
 }
-/// By C++, Python or what is emitted around a program.
+/// Used by C++, by Python or by the text that is emitted around a program.
 bool is_taken(std::string_view name) {
     constexpr std::string_view keywords = "alignas and asm auto bool break case catch char class co_await co_return "
                                           "co_yield const continue decltype default delete do "

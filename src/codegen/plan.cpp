@@ -82,7 +82,7 @@ private:
         plan_.between_bytes += (bytes + page - 1) / page * page;
         return view;
     }
-    /// A tensor that is an output is made there; what is an input or an output already is copied.
+    /// A tensor that is an output is made there; one that is an input or an output already is copied.
     void add_output(std::size_t i) {
         auto const t = graph_.outputs[i];
         plan_.outputs.push_back(tensors_[t].shape);
@@ -113,7 +113,7 @@ private:
         for (auto const op : block.ops.ids())
             plan_.keeps_integers = plan_.keeps_integers && keeps_integers(applied(block, inside, op, "").meaning);
     }
-    /// Nest by nest; what the nests before the last make is as exact as the arithmetic.
+    /// Nest by nest; the results of all nests but the last are as exact as the arithmetic.
     void add_library(Applied const& op, std::vector<View> sources, View const& target) {
         plan_.keeps_integers = plan_.keeps_integers && keeps_integers(op.meaning);
         for (auto const& nest : op.meaning.nests) {

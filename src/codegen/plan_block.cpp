@@ -79,7 +79,7 @@ std::int64_t count_of_all(Step const& accumulator) {
     }
     return out;
 }
-/// What comes after a reduction, of values that are already reduced; with the remaining loops, if it kept them.
+/// The epilogue of a reduction, for values that are already reduced; with the remaining loops, if it kept them.
 Step finishing(Step const& whole, View const& sums, View const& target) {
     auto out = copy_step(whole.what, sums, target);
     out.kept = target.shape;
@@ -177,7 +177,7 @@ private:
         kernel_.in_loop.push_back(step);
         if (!whole.epilogue.empty()) kernel_.after.push_back(finishing(whole, step.target, target));
     }
-    /// The sum over steps of x exp(m - M), where M is the largest m so far: what was summed before is multiplied by
+    /// The sum over steps of x exp(m - M), where M is the largest m so far: the sum so far is multiplied by
     /// exp(old M - new M).
     void add_rescaled(Applied const& op, std::vector<View> sources, View const& target) {
         auto const &largest = op.meaning.nests[0], &sum = op.meaning.nests[1];
@@ -206,7 +206,7 @@ private:
         for (auto const& step : {rescale, rise, add}) kernel_.in_loop.push_back(step);
         if (is_split) kernel_.after.push_back(finishing(whole, add.target, target));
     }
-    /// Whether the largest value is another one along what is summed.
+    /// Whether the largest value changes along the dimensions that are summed.
     static bool reads_reduced(program::Read const& read, int kept) {
         return std::ranges::any_of(read.index, [&](auto const& position) {
             return std::ranges::any_of(position.digits,

@@ -42,7 +42,7 @@ int makers(Kernel const& kernel, std::size_t buffer) {
         for (auto const& step : *steps) out += step.target.buffer == buffer ? 1 : 0;
     return out;
 }
-/// Whether `step` may do itself what `next`, which copies or accumulates its result, does with it.
+/// Whether `step` itself may do the work of `next`, which copies or accumulates its result.
 bool can_join(Step const& step, Step const& next) {
     if (step.target.buffer != next.reads[0].view.buffer || step.update != Update::set || step.is_not_in_first)
         return false;
@@ -66,7 +66,7 @@ void join_side(Kernel& kernel, std::vector<Step>& steps, std::size_t first_tile)
     }
 }
 
-constexpr std::int64_t least_columns = 8; ///< fewer are no vectors
+constexpr std::int64_t least_columns = 8; ///< fewer do not fill vectors
 
 bool is_product(Step const& step, Plan const& plan) {
     auto const rank = static_cast<std::size_t>(step.kept.rank());

@@ -18,7 +18,7 @@ struct Applied {
 };
 [[nodiscard]] Applied applied(program::Graph const& graph, program::TensorInfos const& tensors, program::OpId op,
                               std::string what);
-/// One nest on the views of what it reads: the operands of its op, then what the nests before it made.
+/// One nest on the views that it reads: the operands of its op, then the results of the nests before it.
 [[nodiscard]] Step step_of(Applied const& op, program::Nest const& nest, std::vector<View> const& sources,
                            View const& target);
 /// target = from, element by element.

@@ -14,7 +14,7 @@ namespace {
 
 using program::element_count;
 
-/// What targets differ in beside their preludes.
+/// How targets differ beside their preludes.
 struct Dialect {
     std::int64_t offset_factor = 1; ///< of the workspace: how much wider its numbers are
 };
@@ -54,7 +54,7 @@ void declare(Kernel const& kernel, Plan const& plan, Dialect const& dialect, boo
 }
 
 void print_block(Kernel const& kernel, Plan const& plan, Lines& out) {
-    auto const is_loop = kernel.loop > 1; // else views of steps after it may speak of its one step
+    auto const is_loop = kernel.loop > 1; // else views of later steps may refer to its one step
     is_loop ? out.open(fmt::format("for (long s = 0; s < {}; ++s)", kernel.loop))
             : out.add("long const s = 0; (void)s;");
     for (auto const& step : kernel.in_loop) print_step(step, plan.buffers, false, out);
@@ -110,7 +110,7 @@ bool has_products(Plan const& plan) {
     });
 }
 
-/// What packs an input: panels of columns, each row after row; the last one is filled up with zeros.
+/// Packs an input: panels of columns, each row after row; the last panel is filled up with zeros.
 std::string pack_case(Buffer const& buffer) {
     auto const& shape = buffer.shape;
     auto const columns = shape.back(), rows = shape[shape.rank() - 2];

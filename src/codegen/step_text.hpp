@@ -28,7 +28,7 @@ private:
     std::size_t depth_ = 0;
 };
 
-/// As a line of a comment, whatever somebody called something: nothing ends the comment or goes on in the next line.
+/// As a line of a comment, whatever the name contains: nothing ends the comment or continues it on the next line.
 [[nodiscard]] std::string comment_text(std::string_view text);
 /// Below a comment that says what it is.
 [[nodiscard]] std::string titled(std::string_view about, std::string const& text);

@@ -16,7 +16,7 @@ struct ReducerText {
 [[nodiscard]] std::string sum_of(std::vector<std::string> const& terms);
 [[nodiscard]] std::string times(std::int64_t factor, std::string const& of);
 
-/// Addresses and values of a step, in the vocabulary of the preludes. Who derives from it prints the loops around them.
+/// Addresses and values of a step, in the vocabulary of the preludes. Derived classes print the loops around them.
 class StepWords {
 protected:
     StepWords(Step const& step, std::vector<Buffer> const& buffers, Lines& out)
@@ -32,11 +32,11 @@ protected:
     [[nodiscard]] std::string end_of(std::size_t loop) const;
     void end_loops(std::string_view integer, std::string_view s = "s");
 
-    /// Gives the name of the last term.
+    /// Returns the name of the last term.
     std::string print_formula(Formula const& formula, std::string_view prefix, std::string const& reduced);
-    /// Puts the value of the body to what is reduced.
+    /// Adds the value of the body to the reduction.
     void fold(std::string const& into);
-    /// From what was reduced to what is stored.
+    /// From the reduced value to the stored one.
     void finish(std::string const& reduced);
     void store(std::string const& value);
     /// Which element of a view is read or written, in the loops of the step.

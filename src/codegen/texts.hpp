@@ -2,19 +2,19 @@
 
 #include <string_view>
 
-/// What the text of kernels is written in, for each kind of numbers (`real`, LOAD_, STORE_, EXP and so on), and the
-/// rest of what is emitted as it stands. The files of `text`, compiled in.
+/// The vocabulary of the text of kernels, for each kind of numbers (`real`, LOAD_, STORE_, EXP and so on), and all
+/// other text that is emitted as it stands. The files of `text`, compiled in.
 namespace espalier::codegen {
 
 /// f32, or f64 where DOUBLE is defined; no header is included.
 [[nodiscard]] std::string_view cpu_prelude();
 /// f16 and bf16 from and to f32.
 [[nodiscard]] std::string_view conversions_text();
-/// What of the C library is quicker as text of its own, because it becomes vectors.
+/// Functions of the C library that are faster as text of our own, because it becomes vectors.
 [[nodiscard]] std::string_view functions_text();
 /// Products of matrices in registers, for vectors of any width.
 [[nodiscard]] std::string_view product_text();
-/// float64 with a bound on what a program in the storage dtype may be away from it. ROUNDING is that of the arithmetic.
+/// float64 with a bound on the error of a program in the storage dtype. ROUNDING is that of the arithmetic.
 [[nodiscard]] std::string_view reference_prelude();
 
 /// OpenCL C: half-precision numbers are loaded and stored by its own functions, which need no extension.
@@ -24,21 +24,21 @@ namespace espalier::codegen {
 [[nodiscard]] std::string_view tensor_cores_text();
 /// Of both: sums, choices, loads and stores that are the same.
 [[nodiscard]] std::string_view gpu_words_text();
-/// Who finds the device and keeps tensors there; and the program on tensors of the host, by those functions.
+/// Finds the device and keeps tensors there; and the program on tensors of the host, by those functions.
 [[nodiscard]] std::string_view opencl_host_text();
 [[nodiscard]] std::string_view cuda_host_text();
 [[nodiscard]] std::string_view gpu_whole_text();
 
 /// How many threads there are, and which one this is.
 [[nodiscard]] std::string_view threads_text();
-/// Of bench: memory and threads; checks and measurements.
+/// For bench: memory and threads; checks and measurements.
 [[nodiscard]] std::string_view memory_text();
 [[nodiscard]] std::string_view harness_text();
 /// A program that measures the machine.
 [[nodiscard]] std::string_view calibration_text();
-/// Of the Python module, below what differs from program to program.
+/// The part of the Python module that is the same for all programs.
 [[nodiscard]] std::string_view wrapper_text();
-/// Of the module that registers an op of torch, below the same.
+/// The part of the torch module that is the same for all programs.
 [[nodiscard]] std::string_view torch_op_text();
 
 } // namespace espalier::codegen

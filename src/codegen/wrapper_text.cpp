@@ -17,7 +17,7 @@ std::string python_text(std::string const& text) {
     return base::Json(text).dump(-1, ' ', true, base::Json::error_handler_t::replace);
 }
 
-/// What numpy and torch call a dtype; numpy has no bf16, whose bits are then a uint16.
+/// The names of a dtype in numpy and torch; numpy has no bf16, so its bits are a uint16 there.
 struct PythonDType {
     std::string_view numpy, torch;
 };

@@ -123,7 +123,7 @@ public:
     [[nodiscard]] virtual base::Json more() const { return base::Json::object(); }
     /// A table of the best for people, with whatever belongs to it.
     [[nodiscard]] virtual std::string results_text(std::size_t top) const;
-    /// The same with every result, where table() leaves some out; `top` 0: all.
+    /// The same with every result, where results_text() leaves some out; `top` 0: all.
     [[nodiscard]] virtual std::string all_results_text(std::size_t top) const { return results_text(top); }
     /// `1: 47.50 us, 1 kernel`, from an object of results().
     [[nodiscard]] virtual std::string title(base::Json const& result) const;
