@@ -74,14 +74,14 @@ Section<MatmulShapes> shapes_section() {
 /// What becomes of a missing key.
 enum class Missing { is_refused, keeps_its_value };
 
-/// Makes keys that are required in a file and not in a map, which has another machine to take them from.
+/// Makes keys that are required in a file but not in a map, which takes missing ones from another machine.
 struct Keys {
     Missing missing;
 
     KeyInfo operator()(char const* name, char const* help, char const* example) const {
         return {name, help, missing == Missing::is_refused ? example : ""};
     }
-    /// One that files did not have to have from the start. Without it a machine does not have the part at all.
+    /// A key that older files do not have. Without it a machine does not have that part at all.
     [[nodiscard]] static KeyInfo optional(char const* name, char const* help) { return {name, help}; }
 };
 
@@ -206,7 +206,7 @@ std::optional<HardwareConfig> read_word(Value const& value, Context const& at) {
 
 constexpr auto base_key = "from";
 
-/// What a map differs from must have numbers already.
+/// The machine that a map starts from must have numbers already.
 std::optional<HardwareConfig> read_base_word(Value const& value, Context const& at) {
     auto const base = read_word(value, at);
     if (!base || !base->is_to_be_measured) return base;

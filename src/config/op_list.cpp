@@ -74,7 +74,7 @@ Scalar<std::string> dim_text() {
     return dim;
 }
 
-/// The same, or what is made of them.
+/// The same, or an expression of them.
 Scalar<std::string> size_text() {
     auto size = dim_text();
     size.expected = "the name of a dimension, a whole number or a product of them";
@@ -269,7 +269,7 @@ Codec<Source> op_list_codec() {
             std::erase_if(map.entries, [](Entry const& entry) { return entry.key == "weights"; });
         return map;
     };
-    codec.schema = [schema = codec.schema] { // without it there are none, which is no value that one would write
+    codec.schema = [schema = codec.schema] { // without it there are none, which is not a value that anyone would write
         auto out = schema();
         out["properties"]["weights"].erase("default");
         return out;

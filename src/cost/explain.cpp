@@ -56,7 +56,7 @@ std::array<Part, 7> parts_of(KernelCost const& cost, program::DType dtype, Hardw
          {"steps of the loop", parts.steps_us, parts.steps_us > 0 ? "on top of the slowest of the four above" : ""}}};
 }
 
-/// The word for what a kernel would have to do less of to be faster.
+/// The word for what bounds a kernel: with less of it, the kernel would be faster.
 std::string_view bound_of(KernelCost const& cost, std::span<Part const> parts) {
     if (cost.launch_us > cost.us - cost.launch_us) return "its launch";
     if (cost.waiting_us + cost.latency_us > cost.busy_us) return "latency";

@@ -19,7 +19,7 @@ GraphKernel::GraphKernel(program::Graph const& graph, program::OpId op, program:
             loop_bytes_ += element_count(block_.inputs[j].shape) * info(block_.dtype).size_bytes;
     auto const elements = std::max(work_.step.product_elements, work_.once.product_elements);
     registers_ = registers_wanted(elements, threads, block_.dtype);
-    // What does not fit into registers is written and read again at every step.
+    // Values that do not fit into registers are written and read again at every step.
     auto const spilled = std::max(0.0, registers_ - registers_given(threads, hardware));
     work_.step.shared_bytes += 2 * 4 * spilled * static_cast<double>(threads);
     whole_ = work_.step.times(steps_);

@@ -6,7 +6,7 @@
 
 namespace espalier::cost {
 
-/// A graph-defined kernel on a machine: what its blocks do, from which follows how they run and what that costs.
+/// A graph-defined kernel on a machine: from what its blocks do follow how they run and what that costs.
 class GraphKernel {
 public:
     GraphKernel(program::Graph const& graph, program::OpId op, program::TensorInfos const& tensors,

@@ -8,16 +8,17 @@
 namespace espalier::cost {
 namespace {
 
-// Addresses, counters, and pieces of operands on their way: what ptxas takes for them, if nothing makes it take less,
-// in kernels that were generated from programs (perf/gpu_resources.py).
+// Addresses, counters, and pieces of operands in flight: the number that ptxas takes for them, if nothing limits it, in
+// kernels that were generated from programs (perf/gpu_resources.py).
 constexpr double base_registers = 64;
 constexpr double register_step = 8; // they are handed out by eights
 
 std::int64_t blocks_by_registers(BlockNeeds const& needs, config::HardwareConfig const& hardware) {
     if (hardware.registers == 0) return std::numeric_limits<std::int64_t>::max();
     auto const block = std::ceil(needs.registers / register_step) * register_step * static_cast<double>(needs.threads);
-    return std::max<std::int64_t>(1,
-                                  static_cast<std::int64_t>(hardware.registers / block)); // one block always: it spills
+    return std::max<std::int64_t>(
+        1,
+        static_cast<std::int64_t>(hardware.registers / block)); // there is always room for one block: it spills
 }
 
 } // namespace

@@ -87,7 +87,7 @@ ProgramCost estimate(Graph const& graph, HardwareConfig const& hardware) {
 
 namespace {
 
-/// What a view is another way to read.
+/// The tensor that a view looks at.
 TensorId viewed(Graph const& graph, TensorInfos const& tensors, TensorId id) {
     while (tensors[id].maker != program::no_op && is_view(info(graph.ops[tensors[id].maker].code)))
         id = graph.ops[tensors[id].maker].inputs[0];
@@ -101,7 +101,7 @@ bool takes_part(program::Op const& op) {
 
 } // namespace
 
-/// Where a part is taken of something, a part of an input may be all that is needed.
+/// Where a slice is taken, a part of an input may be all that is needed.
 double compulsory_bytes(Graph const& graph) {
     auto const tensors = infer(graph);
     auto const needs_whole = std::ranges::none_of(graph.ops, takes_part);

@@ -19,7 +19,7 @@ constexpr std::size_t first_factor = 2;
 
 bool is_constant(Atom const& atom) { return atom.is_leaf() && atom.leaf >= program::constant_minus_one; }
 
-/// What is computed as such on the way to a target: not below a bar or a root, where products come together by
+/// Terms that are computed as such on the way to a target: not below a bar or a root, where products form by
 /// themselves.
 std::vector<ExprId> levels_of(Store const& store, std::span<ExprId const> targets, std::span<ExprId const> closure) {
     std::vector<ExprId> out(targets.begin(), targets.end());
@@ -227,7 +227,7 @@ Bits Contents::reduction_bit(std::uint32_t id) const {
     return 0;
 }
 
-/// Of all that a monomial divides by.
+/// Of everything that a monomial divides by.
 Bits Contents::factors_below(std::uint32_t id) const {
     auto const& store = expressions_->algebra().store();
     Bits out = 0;

@@ -21,8 +21,8 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     return out;
 }
 
-/// Into how many parts a size is cut that no divisor cuts into useful tiles: those with about so many elements. The
-/// last part is smaller than the others.
+/// For a size that no divisor cuts into useful tiles: the numbers of parts with about so many elements each. The last
+/// part is smaller than the others.
 std::vector<std::int64_t> uneven_parts(std::int64_t size) {
     constexpr std::array<std::int64_t, 4> wanted{128, 64, 32, 16};
     constexpr std::int64_t smallest_size = 64;
@@ -79,7 +79,7 @@ private:
             if (auto const dim = begin_.cuts[i].grid[axis]; dim >= 0) out.push_back(shapes_[i][dim]);
         return out;
     }
-    /// With a smaller last tile, too, where all that is cut has one size.
+    /// With a smaller last tile, too, where all dimensions that are cut have one size.
     static std::vector<std::int64_t> with_uneven(std::vector<std::int64_t> parts,
                                                  std::vector<std::int64_t> const& sizes) {
         if (sizes.empty() || std::ranges::adjacent_find(sizes, std::not_equal_to<>()) != sizes.end()) return parts;
@@ -114,11 +114,11 @@ private:
             }
         for (auto const loop : loops(tiles)) add(grid, loop);
     }
-    /// Of the sizes that an axis may have in the full space, those that do not divide are meant so.
+    /// Of the sizes that an axis may have in the full space, those that do not divide are meant not to.
     [[nodiscard]] bool may_be_uneven(std::size_t axis, std::size_t operand, int dim) const {
         return space_.grids == GridRule::divisors && !begin_.axes[axis].is_dim() && is_cut_once(operand, dim);
     }
-    /// What is cut twice is cut evenly.
+    /// A dimension that is cut twice is cut evenly.
     [[nodiscard]] bool is_cut_once(std::size_t operand, int dim) const {
         auto const& cut = begin_.cuts[operand];
         return std::ranges::count(cut.grid, dim) + (cut.loop == dim ? 1 : 0) == 1;

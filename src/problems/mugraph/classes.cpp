@@ -86,7 +86,7 @@ std::vector<Cut> cuts_of(Space const& space, Axes const& axes, SymbolicShape con
     return out;
 }
 
-/// Whether twins have different tiles; of two classes that differ only by which has which, one is kept.
+/// Whether twins have different tiles; of two classes that differ only in which twin has which, one is kept.
 bool has_other_tiles(Begin const& begin, std::uint32_t twins) {
     for (std::size_t i = 1; i < begin.count; ++i)
         if ((twins >> i & 1u) != 0 && !(begin.cuts[i - 1] < begin.cuts[i])) return false;
@@ -129,7 +129,7 @@ void add_all(Space const& space, Axes const& axes, std::span<SymbolicShape const
     combine(space, cuts, begin, out);
 }
 
-/// A grid of one block. What has rows and columns is worth it only if it fits as a whole; a loop goes along rows.
+/// A grid of one block. A tensor of rows and columns is worth it only if it fits as a whole; a loop goes along rows.
 void add_single_blocks(Space const& space, std::span<SymbolicShape const> operands, std::vector<Begin>& out) {
     auto const is_row = [](SymbolicShape const& shape) {
         return std::ranges::count_if(shape, [](auto const& word) { return !word.is_unit(); }) <= 1;

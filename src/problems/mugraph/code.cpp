@@ -38,7 +38,7 @@ codegen::Package package_of(MugraphConfig const& config, search::ResultRecord co
 
 using base::Json;
 
-/// Keys of `measure --json`, and of what is stored. What is not right has no times.
+/// Keys of `measure --json`, and of the stored times. A program that is not right has no times.
 Json times_json(codegen::Measured const& measured, std::string const& target) {
     auto const is_right = codegen::is_right(measured.verdict);
     Json out{{"checked", is_right}, {"verdict", codegen::name(measured.verdict)}, {"machine", machine_json()}};
@@ -90,12 +90,12 @@ std::string told(StoredTimes const& times, std::string const& reason) {
                        times.high, times.input_ms, times.speedup(), times.verdict);
 }
 
-/// Other targets are only told: what is stored is of the CPU.
+/// Times of other targets are only printed: the stored ones are of the CPU.
 Measurement measurement_of(search::ResultRecord const& record, Json const& json) {
     auto const times = times_in(json);
     auto const reason = json.value("reason", "");
     auto more = json;
-    more.erase("machine"); // is told once for all
+    more.erase("machine"); // is printed once for all
     more.erase("reason");
     for (auto const* key : {"ms", "ci_ms", "input_ms", "speedup"})
         if (!more.contains(key)) more[key] = nullptr;
@@ -118,7 +118,8 @@ codegen::MeasureOptions codegen_options(MeasureOptions const& options) {
             .stop = options.stop};
 }
 
-/// Everything that decides what is executed: the program, what it is compared with, and who generates the code.
+/// Everything that determines what is executed: the program, what it is compared with, and the version of the
+/// generator.
 std::uint64_t hash_of_executed(MugraphConfig const& config, search::ResultRecord const& record) {
     auto const input = program::build(config.program);
     auto const build = base::build_info();
@@ -172,7 +173,7 @@ std::optional<search::MeasuredTime> time_in(MugraphConfig const& config, search:
     if (!details.contains("measured")) return std::nullopt;
     auto const& json = details.at("measured");
     auto const times = times_in(json);
-    if (times.ms == 0) return std::nullopt; // what failed is tried again
+    if (times.ms == 0) return std::nullopt; // failures are tried again
     auto const& machine = json.at("machine");
     return search::MeasuredTime{.key = {.what = hash_of_executed(config, record),
                                         .threads = times.threads,

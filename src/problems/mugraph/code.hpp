@@ -14,11 +14,11 @@ namespace espalier::problems::mugraph {
 
 /// Where programs are measured, for scripts.
 [[nodiscard]] base::Json machine_json();
-/// Compiles, checks and measures a stored program here, beside the program that was searched.
+/// Compiles, checks and measures a stored program here, beside the input program.
 [[nodiscard]] Measurement measured_program(MugraphConfig const& config, search::ResultRecord const& record,
                                            std::size_t id, MeasureOptions const& options);
 
-/// Makes everything that this takes but the time. Throws Stopped.
+/// Prepares everything but the measurement itself. Throws Stopped.
 void precompile_program(MugraphConfig const& config, search::ResultRecord const& record, MeasureOptions const& options);
 
 /// Times that other runs may use: see StoredResults.
@@ -29,7 +29,7 @@ void precompile_program(MugraphConfig const& config, search::ResultRecord const&
 [[nodiscard]] std::optional<Measurement> remembered_program(search::ResultRecord const& record,
                                                             search::MeasuredTime const& time);
 
-/// What is stored of that.
+/// The stored part of that.
 struct StoredTimes {
     search::Executed executed = search::Executed::no;
     double ms = 0, low = 0, high = 0;

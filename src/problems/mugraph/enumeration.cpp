@@ -189,7 +189,7 @@ void Enumeration::push_finishes(Node const& node, Replay const& replay) {
     }
 }
 
-/// What a block may put out besides the tensors that nothing reads: every set of tensors that are outputs of the
+/// What a block may output besides the tensors that nothing reads: every set of tensors that are outputs of the
 /// program, or that a later kernel rescales by, as bits.
 std::vector<std::uint32_t> Enumeration::stored_sets(Replay const& replay, Joins const& joins) const {
     std::vector<std::uint32_t> out;
@@ -253,7 +253,7 @@ void Enumeration::push_begins_of(Node const& node, KernelState const& state, std
     for (auto const operand : operands) wanted.operands[wanted.count++] = operand;
     if (key_of(wanted) < state.last_key) return;
     auto const combines = state.limits.combines && node.begins > 0;
-    if (combines && operands.front() < state.tensors.inputs) return; // nothing but what the first kernel made
+    if (combines && operands.front() < state.tensors.inputs) return; // nothing but results of the first kernel
     if (!legality_.can_begin(state, wanted, graph_kernels_left(node))) return reject(Reject::unconsumed);
     if (is_too_far(state, wanted, graph_kernels_left(node))) return reject(Reject::needs);
     auto const& classes = parts_.schedules.classes_for({node, state}, operands);

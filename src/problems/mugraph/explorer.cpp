@@ -31,7 +31,7 @@ std::size_t Explorer::memory_bytes() const {
     return replay_.memory_bytes() + contexts_.memory_bytes() + schedules_.memory_bytes();
 }
 
-/// Whether a kernel tensor may be output `o` of the program. One that is read must be it for sure.
+/// Whether a kernel tensor may be output `o` of the program. One that is read must certainly be it.
 bool Explorer::may_be_output(int i, std::size_t o) const {
     auto const& state = replay_.kernel();
     auto const& tensors = state.tensors;

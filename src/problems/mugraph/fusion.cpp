@@ -35,7 +35,7 @@ program::Attributes from_back(program::Attributes const& attributes, int rank) {
     return out;
 }
 
-/// What sums over the loop as well; nothing if there is no such op.
+/// The op that also sums over the loop; nothing if there is none.
 std::optional<OpCode> accumulating(OpCode code) {
     if (code == OpCode::sum) return OpCode::accumulate_sum;
     if (code == OpCode::rms) return OpCode::accumulate_rms;
@@ -119,7 +119,7 @@ private:
         return out;
     }
 
-    /// The op of a list that does what `like` does, with another code perhaps.
+    /// The op of a list that does what `like` does, perhaps with another code.
     [[nodiscard]] std::optional<std::uint8_t> find(std::vector<SearchOp> const& ops, OpCode code,
                                                    Op const& like) const {
         auto const wanted = from_back(like.attributes, rank_of_operand(like));
@@ -143,7 +143,7 @@ private:
         return out;
     }
 
-    /// What changes no value is what it is made of.
+    /// An op that changes no value stands for its operand.
     [[nodiscard]] bool is_identity(int k) const { return program::info(op(k).code).offer == program::Offer::never; }
     bool add_library(Draft& draft, int k) {
         if (is_identity(k)) {
@@ -162,7 +162,7 @@ private:
         draft.us += library_us_[static_cast<std::size_t>(k)];
         return true;
     }
-    /// What the ops from `k` on cost as library kernels.
+    /// The cost of the ops from `k` on as library kernels.
     [[nodiscard]] double rest_us(int k) const {
         double out = 0;
         for (auto i = static_cast<std::size_t>(k); i < library_us_.size(); ++i) out += library_us_[i];
@@ -285,7 +285,7 @@ private:
         for (int k = end; k < op_count(); ++k) out = out || std::ranges::count(op(k).inputs, tensor) > 0;
         return out;
     }
-    /// Ends the block, which puts out what is needed later and nothing else.
+    /// Ends the block, which outputs what is needed later and nothing else.
     std::optional<Draft> finished(Inside in, int first, int end) {
         replay_.run(in.draft.node);
         auto const& state = replay_.block();
@@ -294,7 +294,7 @@ private:
         for (int k = first; k < end; ++k) {
             if (!is_needed_from(made_by(k), end)) continue;
             auto const tile = in.at[static_cast<std::size_t>(made_by(k).value)];
-            if (tile < state.tensors.inputs) return std::nullopt; // what it was given, in another dtype
+            if (tile < state.tensors.inputs) return std::nullopt; // its operand, in another dtype
             made[static_cast<std::size_t>(tile)] = made_by(k);
             if (state.tensors.is_consumed(tile)) stored |= 1u << tile;
         }
@@ -318,7 +318,7 @@ private:
         }
         return priced(std::move(in.draft));
     }
-    /// Whether the last kernel puts out the tensors that it should: a sum over a part of what a grid splits has their
+    /// Whether the last kernel outputs the tensors that it should: a sum over a part of what a grid splits has their
     /// shapes too.
     bool has_values_of(Draft const& draft, std::vector<TensorId> const& made) {
         replay_.run(draft.node);
@@ -331,7 +331,7 @@ private:
             return value.is_uncertain || value.print == state.context->program[static_cast<std::size_t>(id.value)];
         });
     }
-    /// How tiles become the tensors that they are in the input.
+    /// How tiles are joined to tensors of the input.
     [[nodiscard]] std::optional<Joins> joins_for(BlockState const& state, std::vector<TensorId> const& made) const {
         auto const fits = [&](Joins const& joins) {
             if (!legality_.can_join(state, joins)) return false;

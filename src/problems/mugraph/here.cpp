@@ -20,12 +20,12 @@ namespace {
 
 using config::HardwareConfig;
 
-/// So many digits are more than a measurement is worth.
+/// More digits than a measurement is worth are dropped.
 double rounded(double x) {
     auto const unit = std::pow(10.0, std::floor(std::log10(x)) - 2);
     return std::max(1e-6, std::round(x / unit) * unit);
 }
-/// Of units per ns, which are GB/s.
+/// From units per ns, which are GB/s.
 std::uint64_t bytes_per_second(double rate) {
     auto const megabytes = std::max(1.0, std::round(rounded(rate) * 1e3));
     return static_cast<std::uint64_t>(megabytes) * 1'000'000;
@@ -46,7 +46,7 @@ void set_arithmetic(HardwareConfig& out, codegen::Calibration const& found, int 
 }
 
 /// In the terms of a GPU, as config/hardware/cpu.yaml: a core is a multiprocessor, its second-level cache the shared
-/// memory, of which tiles may fill four fifths. What is not measured is that of the built-in machine.
+/// memory, of which tiles may fill four fifths. Numbers that are not measured are those of the built-in machine.
 HardwareConfig hardware_of(codegen::Calibration const& found) {
     auto out = config::unmeasured_here();
     out.is_to_be_measured = false;
@@ -80,7 +80,7 @@ HardwareConfig measured_here() {
     return found;
 }
 
-/// Of a run whose experiment said `here`, too.
+/// Also of a run whose experiment said `here`.
 std::optional<HardwareConfig> stored_here(Preparing const& how) {
     auto const stored = how.stored();
     if (!stored || &stored->problem.section() != &problem_section()) return std::nullopt;
@@ -117,7 +117,7 @@ std::string row(HardwareConfig const& hardware) {
                        hardware.matmul_tflops.f32);
 }
 
-/// Written as a whole or not at all, and never over what is there.
+/// Written as a whole or not at all, and never over an existing file.
 void write_new(std::string const& file, std::string const& text) {
     auto* const out = std::fopen(file.c_str(), "wbx");
     if (out == nullptr && errno == EEXIST)

@@ -54,7 +54,7 @@ int Legality::ops_left(BlockState const& state) const {
     return setup_->space.block_op_limit(state.limits, state.block->begin.count) - state.ops;
 }
 
-/// Or can be made one by a view.
+/// Or can be turned into one by a view.
 bool Legality::is_output(program::SymbolicShape const& shape) const {
     auto const& outputs = setup_->target.output_shapes;
     if (std::ranges::count(outputs, shape) > 0) return true;

@@ -28,14 +28,14 @@ public:
     [[nodiscard]] bool is_complete(BlockState const& state) const;
     /// Every axis that is there joins a dimension that all outputs have, and no other axis does anything.
     [[nodiscard]] bool can_join(BlockState const& state, Joins const& joins) const;
-    /// Whether a block that ends so may put out tensor `i`, which it reads.
+    /// Whether a block that ends like this may output tensor `i`, which it reads.
     [[nodiscard]] bool can_store(BlockState const& state, Joins const& joins, int i) const;
-    /// Whether the rest of the program can still be right when the block ends here and puts out what nothing reads and
+    /// Whether the rest of the program can still be right when the block ends here and outputs what nothing reads and
     /// the tensors that are `stored`.
     [[nodiscard]] bool can_finish(KernelState const& kernel, BlockState const& block, Joins const& joins,
                                   std::uint32_t stored = 0) const;
 
-    /// Where a second kernel combines what blocks made of their parts: whether the first one puts out nothing but such
+    /// Where a second kernel combines what blocks made of their parts: whether the first one outputs nothing but such
     /// parts, and maxima to rescale them by.
     [[nodiscard]] bool can_be_combined(BlockState const& block, Joins const& joins, std::uint32_t stored) const;
 

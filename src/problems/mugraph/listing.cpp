@@ -28,7 +28,7 @@ struct Worth {
     std::vector<Form> forms;
     std::size_t slower = 0; ///< how many are left out
 };
-/// What was measured decides, where it was.
+/// Measured times decide, where there are some.
 bool is_slower(search::ResultRecord const& record, double input_us) {
     auto const times = times_of(record);
     return times && times->ms > 0 ? times->is_slower() : record.cost > input_us;
@@ -39,7 +39,7 @@ Worth worth_a_row(Records const& list, double input_us) {
     return out;
 }
 
-/// A program of the list, and of how many schedules it is the best; 0: it stands for itself.
+/// A program of the list, and the number of schedules of which it is the best; 0: it stands for itself.
 struct Row {
     std::size_t place = 0;
     std::size_t schedules = 0;
@@ -53,7 +53,7 @@ std::string bound_text(search::ResultRecord const& record) {
 
 std::string best_measured(Records const& list);
 
-/// Rows of equal columns; only those of forms say how many schedules they stand for.
+/// Rows of equal columns; only rows of forms say how many schedules they stand for.
 class Table {
 public:
     Table(MugraphConfig const& config, Records const& list)
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    /// A program that was measured, of which the others are told apart.
+    /// A measured program; notes where and how the table was measured.
     void note(std::optional<StoredTimes> const& times) {
         if (times && !measured_) measured_ = times;
         if (times && times->ms > 0 && measured_->ms == 0) measured_ = times;
@@ -121,7 +121,7 @@ private:
     NumericsOfList numerics_;
 };
 
-/// What all came to: the last line.
+/// The last line: what measuring found.
 std::string best_measured(Records const& list) {
     auto const times = times_of(list.front());
     if (!times || times->ms == 0) return {};

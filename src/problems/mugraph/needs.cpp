@@ -9,7 +9,7 @@ namespace {
 using expr::Bits;
 using program::ExprId;
 
-/// The smallest number of sets that cover all bits; what no set has is a set of its own.
+/// The smallest number of sets that cover all bits; a bit that no set has is a set of its own.
 int sets_that_cover(Bits all, std::span<Bits const> sets) {
     if (all == 0) return 0;
     auto const lowest = all & (~all + 1);
@@ -142,7 +142,7 @@ int Needs::ops_for(Lack const& lack) {
     return known_[key] = best;
 }
 
-/// With this op next; too many if it does not help.
+/// If this op comes next; too many if it does not help.
 int Needs::ops_after(Supply const& supply, Lack const& lack) {
     auto after = lack;
     after.ingredients &= ~supply.ingredients;

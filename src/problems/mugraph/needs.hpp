@@ -12,11 +12,11 @@
 
 namespace espalier::problems::mugraph {
 
-/// How many ops every way to the program that is searched for still takes.
+/// The least number of ops that every way to the target program still takes.
 ///
-/// A lower bound: what no tensor has yet must be brought in by an op that can, what was never multiplied must be
-/// multiplied, what nothing reads must be read. Exact under the axioms, whatever the schedule: no program of the space
-/// is lost. One per thread.
+/// A lower bound: what no tensor has yet must be brought in by an op, products that do not exist yet must be
+/// multiplied, and tensors that nothing reads must be read. Exact under the axioms, whatever the schedule: no program
+/// of the space is lost. One per thread.
 class Needs {
 public:
     /// The filter outlives it.

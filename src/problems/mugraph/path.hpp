@@ -69,7 +69,7 @@ using Joins = std::array<int, 3>;
 [[nodiscard]] inline Joins joins_of(Step const& finish) {
     return {finish.in[0] - 1, finish.in[1] - 1, finish.in[2] - 1};
 }
-/// The tensors that are put out though they are read, as bits.
+/// The tensors that are outputs although they are read, as bits.
 [[nodiscard]] inline std::uint32_t stored_of(Step const& finish) {
     std::uint32_t out = 0;
     for (auto i = std::tuple_size_v<Joins>; i < finish.in.size(); ++i)

@@ -66,7 +66,7 @@ public:
         tensors_ = std::move(exprs);
         return out;
     }
-    /// Of what was read last, what reductions make.
+    /// The results of reductions in the last reading.
     [[nodiscard]] std::vector<ExprId> reductions() const {
         std::vector<ExprId> out;
         auto next = static_cast<int>(target_.graph.inputs.size());

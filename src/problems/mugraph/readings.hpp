@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-/// Abstract expressions of a program that puts tensors together. Of an element of a concatenation they cannot say from
-/// which part it is, and so the program is read in several ways; what is a part of one of them may be of use.
+/// Abstract expressions of a program that concatenates. They cannot say from which part an element of a concatenation
+/// comes, so the program is read in several ways; a subexpression of any of them may be useful.
 namespace espalier::problems::mugraph {
 
 /// Builds expressions that know no sizes: sums over parts are parts of the sum over the whole.
@@ -38,7 +38,7 @@ private:
 /// part by part, until a reduction sums them up. (A partial program that keeps a concatenation is read as its first
 /// part.)
 [[nodiscard]] std::vector<program::ExprId> readings_of(Target const& target, program::ExpressionBuilder& builder);
-/// What the reductions of the program make, where concatenations are sums.
+/// The results of the program's reductions, where concatenations are sums.
 [[nodiscard]] std::vector<program::ExprId> reductions_of(Target const& target, program::ExpressionBuilder& builder);
 
 } // namespace espalier::problems::mugraph

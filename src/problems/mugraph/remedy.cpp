@@ -21,7 +21,7 @@ class Changes {
 public:
     explicit Changes(MugraphConfig const& config) : config_(config), space_(make_space(config)) {}
 
-    /// First what was made narrower than it has to be: that is more likely to be what is in the way.
+    /// First keys that were made narrower than necessary: they are more likely to be in the way.
     std::vector<Change> run() {
         widen_numbers();
         widen_lists();

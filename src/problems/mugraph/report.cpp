@@ -42,7 +42,7 @@ std::size_t form_count(Records const& records) {
     return forms.size();
 }
 
-/// What measuring found: how many are right, and why others are not.
+/// The results of measuring: how many programs are right, and why others are not.
 void add_measured(search::Funnel& rows, Records const& records) {
     std::map<std::string, std::uint64_t> failed;
     std::uint64_t measured = 0;

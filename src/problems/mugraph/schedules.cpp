@@ -257,7 +257,7 @@ Schedules::Classes const& Schedules::classes_for(NodeState const& at, std::span<
     return classes_[key] = std::move(found);
 }
 
-/// The axes of earlier kernels whose blocks put out maxima of their own, with which their other results are rescaled.
+/// The axes of earlier kernels whose blocks output maxima of their own, with which their other results are rescaled.
 std::vector<int> Schedules::partial_axes(NodeState const& at, std::span<std::uint8_t const> operands) const {
     std::vector<int> out;
     if (!setup_->space.puts_out_maxima(at.state.limits)) return out;

@@ -59,7 +59,7 @@ std::vector<SearchOp> with_companions(Access access, Traits const& traits) {
     return out;
 }
 
-/// What adds below a root adds what a norm of the program does.
+/// An op that adds below a root adds the same as a norm of the program.
 void set_eps(std::vector<SearchOp>& ops, Traits const& traits) {
     std::vector<SearchOp> out;
     for (auto const& op : ops) {
@@ -300,7 +300,7 @@ int one_kernel_block_ops(Traits const& traits) {
     return std::clamp(traits.op_count, most_block_ops, most_pointwise_block_ops);
 }
 
-/// With limits that nobody chose: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
+/// With automatic limits: one kernel of 1, 2, .. block ops, then one beside library kernels, then more. Each
 /// stage is searched from the start; those before it cost little beside it.
 std::vector<Limits> make_stages(Space const& space, SpaceConfig const& config, Traits const& traits) {
     auto const is_chosen = config.max_kernel_ops > 0 || config.max_block_ops > 0 || config.max_graph_kernels > 0;

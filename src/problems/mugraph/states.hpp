@@ -32,7 +32,7 @@ struct Tensors {
     [[nodiscard]] ValueId operator[](int i) const { return id[static_cast<std::size_t>(i)]; }
     [[nodiscard]] bool is_consumed(int i) const { return (consumed >> i & 1u) != 0; }
     [[nodiscard]] int unconsumed() const { return count - __builtin_popcount(consumed); }
-    /// When a block ends that stores these, besides those that nothing reads.
+    /// At the end of a block that stores these, besides those that nothing reads.
     [[nodiscard]] bool is_put_out(int i, std::uint32_t stored) const {
         return !is_consumed(i) || (stored >> i & 1u) != 0;
     }

@@ -75,12 +75,12 @@ private:
     [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
-/// What attributes say of sizes, of an op that moves values; empty of others.
+/// The sizes in the attributes of an op that moves values; empty for others.
 [[nodiscard]] program::SymbolicShape sizes_of_move(program::Op const& op,
                                                    std::span<program::SymbolicShape const> operands,
                                                    program::SymbolicShape const& out);
 [[nodiscard]] program::Shape numbers(program::SymbolicShape const& shape, Sizes const& sizes);
-/// Of a tile: what does not divide is rounded up, since only the last tile is smaller.
+/// Of a tile: rounded up where it does not divide, since only the last tile is smaller.
 [[nodiscard]] program::Shape tile_numbers(program::SymbolicShape const& shape, Sizes const& sizes);
 
 } // namespace espalier::problems::mugraph

@@ -48,7 +48,7 @@ void name_parts(std::vector<Total>& totals, std::vector<NamedPart> const& named)
         }
 }
 
-/// What goes over several parts is a total of its own.
+/// A slice over several parts is a total of its own.
 std::vector<Total> totals_of_parts(std::vector<Total> const& totals, std::vector<NamedPart> const& named) {
     std::vector<Total> out;
     for (auto const& part : named)
@@ -72,7 +72,7 @@ struct Moved {
     int axis = 0;
 };
 
-/// Notes the parts and gives the borders of the whole.
+/// Records the parts and returns the borders of the whole.
 std::vector<std::int64_t> borders_of(Target const& target, program::TensorInfos const& tensors, Moved const& moved,
                                      std::vector<NamedPart>& named) {
     auto const& [op, id, axis] = moved;
@@ -114,7 +114,7 @@ void Target::add_totals() {
     std::ranges::stable_sort(totals, {}, &Total::number);
 }
 
-/// What has no name is as large as others that have no name and its size.
+/// Dimensions without a name are the same if they have the same size.
 std::int64_t Target::part_of(Total const& total, std::size_t part, Sizes const& sizes) const {
     auto const& word = total.parts[part];
     if (!word.is_unit()) return word.value(sizes);

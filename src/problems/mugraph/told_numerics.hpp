@@ -8,7 +8,7 @@
 
 namespace espalier::problems::mugraph {
 
-/// How the programs of a list compute in their dtype, one after the other: what all of them together may take is
+/// How the programs of a list compute in their dtype, one after the other: the time for all of them together is
 /// bounded, so that a long list does not keep its reader waiting.
 class NumericsOfList {
 public:
@@ -24,7 +24,7 @@ private:
 [[nodiscard]] base::Json to_json(std::optional<verify::Numerics> const& numerics, program::DType dtype);
 /// `3.1e-4`, `overflow` or `not estimated`.
 [[nodiscard]] std::string error_text(std::optional<verify::Numerics> const& numerics);
-/// What the errors of a table are.
+/// The meaning of the errors in a table.
 [[nodiscard]] std::string about_errors(program::DType dtype);
 
 } // namespace espalier::problems::mugraph

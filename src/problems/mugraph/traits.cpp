@@ -28,7 +28,7 @@ void add_moved(Traits& traits, program::Op const& op, program::SymbolicShapes co
     add_once(out.row().field.move == program::Move::permute ? traits.rearranged : traits.moved, out);
 }
 
-/// Notes what an op is given besides its operands; `shape` is that of its result.
+/// Records the attributes of an op; `shape` is that of its result.
 void add_attributes(Traits& traits, program::Op const& op, program::SymbolicShapes const& shapes,
                     program::SymbolicShape const& shape, int rank) {
     auto const& row = program::info(op.code);
@@ -62,7 +62,7 @@ void add_library(Traits& traits, program::Graph const& graph, program::TensorInf
     }
 }
 
-/// Notes inputs that a kernel can need in two ways: rows and columns of a factor on both sides of products, or a part
+/// Records inputs that a kernel can need in two ways: rows and columns of a factor on both sides of products, or a part
 /// and the whole of what is one row and is reduced along it.
 void add_taken_twice(Traits& traits, program::Graph const& graph, program::SymbolicShapes const& shapes) {
     std::uint32_t left = 0, right = 0;

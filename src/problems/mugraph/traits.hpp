@@ -8,7 +8,7 @@
 
 namespace espalier::problems::mugraph {
 
-/// What of the program decides defaults.
+/// The properties of the program that determine defaults.
 struct Traits {
     bool has_exp = false;
     std::set<program::OpCode> ops;
@@ -17,7 +17,7 @@ struct Traits {
     std::vector<SearchOp> bounded;    ///< pointwise ops with the bounds that they have
     std::vector<SearchOp> sums_to;    ///< with the axis from the back
     std::vector<SearchOp> rearranged; ///< with the order of dimensions that they have
-    std::vector<SearchOp> moved;      ///< the same of what only library kernels and views do
+    std::vector<SearchOp> moved;      ///< the same for ops that only library kernels and views do
     std::vector<double> eps;          ///< of norms; 0 where one has none
     int rank = 0;
     std::size_t inputs = 0, outputs = 0;

@@ -112,7 +112,7 @@ private:
 /// The whole tensor from one tile per block; `joins` is the dimension along which each axis lays them out, or -1.
 [[nodiscard]] verify::Tiles join_tiles(verify::Tiles const& tiles, std::array<int, 3> const& joins,
                                        std::array<std::int64_t, 3> const& grid);
-/// Of every block the first of its `loop` tiles.
+/// The first of its `loop` tiles for every block.
 [[nodiscard]] verify::Tiles first_tiles(verify::Tiles const& tiles, std::int64_t loop);
 /// A fingerprint of the values.
 [[nodiscard]] std::uint64_t print_of(verify::Tiles const& tiles);

@@ -32,8 +32,8 @@ struct Evidence {
     verify::Comparison sampled;                             ///< on sampled elements; of a small program on all
     std::optional<verify::Comparison> whole = std::nullopt; ///< of a small program: every element, with a bound
     bool has_roots = false;                                 ///< of which `whole` knows no law
-    bool has_order = false; ///< a maximum, of which a draw says little: it needs a proof
-    bool has_tails = false; ///< last tiles that are smaller, of which the form at another shape says nothing
+    bool has_order = false; ///< a maximum, about which a draw says little: it needs a proof
+    bool has_tails = false; ///< smaller last tiles, about which the form at another shape says nothing
     verify::Proof proof;
     bool holds_in_floats = true;
 };

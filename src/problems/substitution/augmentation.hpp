@@ -19,7 +19,7 @@ struct Automorphism {
     [[nodiscard]] GraphOp of(GraphOp const& op) const;
 };
 
-/// A graph with what its extensions are judged by.
+/// A graph, with everything that its extensions are judged by.
 class Parent {
 public:
     explicit Parent(OperatorGraph const& graph);

@@ -8,7 +8,7 @@
 
 namespace espalier::problems::substitution {
 
-/// What is counted beside nodes. `graphs`: from there on one counter for each number of operators.
+/// The counters beside nodes. `graphs`: from there on one counter per number of operators.
 enum class Count : std::size_t { connected, one_output, groups, pairs, graphs };
 inline constexpr std::array<std::string_view, 4 + max_ops> counter_names{"connected graphs",
                                                                          "graphs with one output",

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-/// Which operands fit, and what comes out of them: the definitions of TASO's space.
+/// Which operands fit, and the layouts of their results: the definitions of TASO's space.
 namespace espalier::problems::substitution::rules {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "espalier/problems/substitution/operators.hpp"
 
-/// What the operators take, what comes out, and its values: rows of the table share these rules.
+/// Operands, results and values of the operators: rows of the table share these rules.
 namespace espalier::problems::substitution::rules {
 
 struct Rule {

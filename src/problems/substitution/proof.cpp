@@ -60,7 +60,7 @@ private:
         auto const left = text(left_.element(a, at), shape, at), right = text(right_.element(b, at), shape, at);
         return !left.empty() && left == right;
     }
-    /// At an element that is there its own guards are 1.
+    /// At an element inside the tensor, its own guards are 1.
     [[nodiscard]] std::string text(Sum sum, Shape const& shape, Position const& at) {
         simplify(sum);
         for (auto& term : sum)

@@ -6,7 +6,7 @@
 
 namespace espalier::problems::substitution {
 
-/// What is known of a rule for all shapes.
+/// What is known about a rule for all shapes.
 struct Proof {
     bool holds = false;
     std::string condition; ///< which shapes: those of the inputs, in sizes that may be chosen

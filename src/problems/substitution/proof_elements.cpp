@@ -101,7 +101,7 @@ Sum Elements::largest_of_window(GraphOp const& op, Position const& at) {
     return within(std::move(sum), shapes_.of(op.a, made_), at);
 }
 
-/// Of what was put together: the element of the operand that has it.
+/// Of a concatenation: the element of the operand that has it.
 Sum Elements::part(GraphOp const& op, Position at) {
     auto const axis = static_cast<std::size_t>(info(op.code).concat_axis);
     auto const blocks = static_cast<std::int32_t>(shapes_.blocks(shapes_.of(op.a, made_).dims[axis]));

@@ -8,7 +8,7 @@
 
 namespace espalier::problems::substitution::proof {
 
-/// One operator, with what is known of its operands.
+/// One operator, with what is known about its operands.
 struct Shapes::Step {
     Operator code{};
     Shape a, b;
@@ -17,7 +17,7 @@ struct Shapes::Step {
 
 namespace {
 
-/// What the operators keep of marks: those of another axis only if both operands have the same.
+/// The marks that the operators keep: those of another axis only if both operands have the same.
 std::vector<Size> common(std::vector<Size> const& a, Layout const& of_a, Layout const& of_b, std::size_t axis) {
     return of_a.marks[axis] == of_b.marks[axis] ? a : std::vector<Size>{};
 }

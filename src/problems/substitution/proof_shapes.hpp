@@ -34,10 +34,10 @@ public:
     [[nodiscard]] std::size_t blocks(Size const& size) const { return sizes_.flat(size).size(); }
     [[nodiscard]] Leaf leaf(Leaf of) const { return sizes_.flat({of}).front(); }
     [[nodiscard]] Grouping grouping(Shape const& weight) const;
-    /// Whether convolutions of one group still are, now that all sizes are known: a weight whose depth came to be 1
+    /// Whether convolutions of one group still are, now that all sizes are known: a weight whose depth became 1
     /// would be read as one for each channel.
     [[nodiscard]] bool keeps_groups() const;
-    /// `X1 [n0, n1], W1 [n1, n2]`: what the inputs must be like.
+    /// `X1 [n0, n1], W1 [n1, n2]`: the condition on the inputs.
     [[nodiscard]] std::string condition();
 
 private:

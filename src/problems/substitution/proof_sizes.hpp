@@ -15,10 +15,10 @@ struct Leaf {
     [[nodiscard]] bool is_number() const { return id < 0; }
 };
 [[nodiscard]] constexpr Leaf number(std::int32_t n) { return {-n}; }
-/// A dimension: what it is put together of.
+/// A dimension: the leaves that it consists of.
 using Size = std::vector<Leaf>;
 
-/// Which variables are equal, and which are put together of others.
+/// Which variables are equal, and which consist of others.
 class Sizes {
 public:
     [[nodiscard]] Size fresh();

@@ -53,7 +53,7 @@ bool use_middle(Term& term, Atom const& atom) {
     for (auto const* offset : {&atom.row, &atom.column})
         if (offset->size() == 1 && unbind(term, offset->front())) {
             substitute(term, offset->front(), no_var);
-            return false; // what is left of it is looked at again
+            return false; // its remainder is looked at again
         }
     return false;
 }

@@ -6,7 +6,7 @@
 
 #include <string>
 
-/// Rules as they are stored and told.
+/// Rules as they are stored and presented.
 namespace espalier::problems::substitution {
 
 struct StoredRule {

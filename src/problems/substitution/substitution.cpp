@@ -14,7 +14,7 @@
 namespace espalier::problems::substitution {
 namespace {
 
-/// What becomes of nodes that are no rules.
+/// Why nodes do not become rules.
 enum class Reason : std::uint16_t { largest, other_outputs, common_part, common_end, other_sizes };
 constexpr std::array<std::string_view, 5> reason_names{"as many operators as allowed", "more outputs than wanted",
                                                        "a part in common", "the last operator in common",
@@ -25,7 +25,7 @@ constexpr Sizes first_sizes{};
 constexpr Sizes second_sizes = other_sizes(3, 6, 4, 7);
 
 /// Of a sum of products that is not the same on both sides: each operator at most squares the degree of what it reads,
-/// those with a relu twice. Nothing is known where a maximum is taken.
+/// those with a relu twice. There is no bound where a maximum is taken.
 double error_bound(OperatorGraph const& graph) {
     double degree = 1;
     for (auto const& op : graph.used()) {

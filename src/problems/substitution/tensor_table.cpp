@@ -81,7 +81,7 @@ TensorId TensorTable::put(Layout const& layout, Values const& values, Origin con
     return at->second.second;
 }
 
-/// Values that were thrown away are made again when somebody reads them.
+/// Values that were thrown away are computed again when somebody reads them.
 void TensorTable::fill(TensorId id) {
     if (id == no_tensor || !entries_[index(id)].tensor.values.empty()) return;
     auto const origin = entries_[index(id)].origin;
