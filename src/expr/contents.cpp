@@ -19,7 +19,7 @@ constexpr std::size_t first_factor = 2;
 
 bool is_constant(Atom const& atom) { return atom.is_leaf() && atom.leaf >= program::constant_minus_one; }
 
-/// Terms that are computed as such on the way to a target: not below a bar or a root, where products form by
+/// Expressions that are computed as such on the way to a target: not below a bar or a root, where products form by
 /// themselves.
 std::vector<ExprId> levels_of(Store const& store, std::span<ExprId const> targets, std::span<ExprId const> closure) {
     std::vector<ExprId> out(targets.begin(), targets.end());

@@ -31,7 +31,7 @@ void expect_sizes(std::string_view builtin, Sizes const& sizes, std::string_view
     if (!problems.empty()) throw InputError(problems);
 }
 
-/// The first variant is what sizes without one mean.
+/// Sizes without a variant mean the first one.
 std::string_view variant_of(std::string_view builtin, Sizes const& sizes) {
     auto const& all = *find_builtin(builtin);
     return all.variants[sizes.size() > all.keys.size() ? static_cast<std::size_t>(sizes.back()) : 0].name;
@@ -100,7 +100,7 @@ struct HeadSizes {
 struct Attended {
     std::string_view variant;
     std::string queries = "Q", keys = "K", values = "V";
-    std::vector<SourceOp> first = {}; ///< makes these
+    std::vector<SourceOp> first = {}; ///< ops that make these
 };
 Source attention(std::string_view name, HeadSizes const& s, Attended of) {
     if (s.heads % s.kv_heads != 0)

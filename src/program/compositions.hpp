@@ -11,7 +11,7 @@ namespace espalier::program {
 
 struct CompositionStep {
     OpCode op{};
-    std::vector<int> in;        ///< operands of the whole: 0, 1, ..; then what the steps before made
+    std::vector<int> in;        ///< operands of the whole: 0, 1, ..; then the results of earlier steps
     Attributes attributes{};    ///< of this step
     bool has_axis = false;      ///< and the axis of the whole
     bool is_over_count = false; ///< a scale over the size of that axis
@@ -26,7 +26,8 @@ struct Composition {
 [[nodiscard]] std::vector<Composition> const& compositions();
 [[nodiscard]] Composition const* find_composition(std::string_view name);
 
-/// What an op of two operands, one of them a constant, is for the other. Nothing if the constant cannot stand there.
+/// The op on the other operand that an op of two operands, one of them a constant, stands for. Nothing if the constant
+/// cannot stand there.
 enum class ConstantSide : std::uint8_t { left, right };
 [[nodiscard]] std::optional<std::vector<CompositionStep>> with_constant(OpCode op, double constant, ConstantSide side);
 

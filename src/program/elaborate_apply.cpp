@@ -5,7 +5,7 @@
 
 namespace espalier::program {
 
-/// Puts one word in the place of another.
+/// Replaces one word by another.
 struct Elaborator::Renaming {
     Word from, to;
     [[nodiscard]] SymbolicShape operator()(SymbolicShape shape) const {

@@ -5,7 +5,7 @@
 
 namespace espalier::program {
 
-/// Goes through a source once. What is wrong makes a tensor unknown, and unknown tensors give no further messages.
+/// Goes through a source once. An error makes a tensor unknown, and unknown tensors give no further messages.
 class Elaborator : private SourceTables {
 public:
     using SourceTables::SourceTables;
@@ -19,7 +19,7 @@ private:
     std::optional<TensorId> result_of(std::size_t i, std::optional<TensorIds> const& operands);
     /// The ids of those operands that are tensors, or nothing if one is unknown.
     std::optional<TensorIds> read(std::size_t i);
-    /// A transpose of the last two dimensions, which the right operand of a matmul needs not be.
+    /// A transpose of the last two dimensions, which the right operand of a matmul can do without.
     std::optional<TensorId> transposed_by(std::size_t i, std::optional<TensorIds> const& operands) const;
     /// The tensor that operand `position` of op i is.
     std::optional<TensorId> read(Tensor& tensor, std::size_t i, std::size_t position);
@@ -30,7 +30,7 @@ private:
                                     std::optional<TensorIds> const& operands);
     std::optional<TensorId> run(std::size_t i, std::vector<CompositionStep> const& steps, TensorIds tensors,
                                 Attributes const& attributes);
-    /// One axis after the other, where several are given: only reductions and what is made of one can have that.
+    /// One axis after the other, where several are given: only reductions and compositions of one can have that.
     template <class Each>
     std::optional<TensorId> over_axes(std::size_t i, Attributes const& attributes, TensorId first, Each const& each);
     static bool takes_dtype(OpInfo const& row);
@@ -39,7 +39,7 @@ private:
     std::optional<TensorId> matrix_of(std::size_t i, TensorId vector, VectorSide side);
     std::optional<TensorId> view(std::size_t i, TensorId of, Sized const& as);
     /// A vector on the left is one row, on the right one column, and the product has no such dimension (two vectors
-    /// have the product [1]); what has no vector is left to the others.
+    /// have the product [1]); products without a vector are left to the others.
     std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in);
     [[nodiscard]] std::vector<std::string> tensor_names() const;
     /// Sums, means and extrema may be over several axes.
@@ -54,7 +54,7 @@ private:
     std::optional<TensorId> moved(std::size_t i, OpCode code, TensorIds const& in);
     /// The axis from the front; where there is none, the op's own rule says so.
     [[nodiscard]] int axis_or_last(std::size_t i, TensorId of) const;
-    /// What is kept has the name of what the borders differ by, if that is one, or is a size of its own.
+    /// The kept part has the name of the difference of the borders, if that is a name, or a size of its own.
     std::optional<TensorId> slice(std::size_t i, TensorIds const& in);
     /// A sum of sizes; its terms are known only if it has no number among them.
     struct Border {
@@ -67,7 +67,7 @@ private:
     [[nodiscard]] Word literal_word(std::int64_t size) const;
     Word word_between(Border const& from, Border const& to);
     [[nodiscard]] std::int64_t word_value(Word const& word) const;
-    /// As many at a time as an op takes.
+    /// As many operands at a time as an op takes.
     std::optional<TensorId> concat(std::size_t i, TensorIds in);
     [[nodiscard]] std::vector<std::string> const* words_of(std::size_t i, AttributeName name) const;
     std::optional<TensorId> reshape(std::size_t i, TensorIds const& in);
@@ -83,8 +83,8 @@ private:
     /// `words`: see RuleInput::sizes.
     std::optional<TensorId> apply(std::size_t i, OpCode code, TensorIds const& in, Attributes const& attributes,
                                   SymbolicShape const* words = nullptr);
-    /// Whether the op fits once a size that nobody named is another one: what is left of a concatenation, or of a slice
-    /// with borders in numbers.
+    /// Whether the op fits once a size that nobody named is replaced by another one: the rest of a concatenation, or of
+    /// a slice with borders in numbers.
     bool finds_name(OpCode code, TensorIds const& in, Attributes const& attributes, SymbolicShape const* sizes);
     struct Renaming;
     [[nodiscard]] bool fits_with(OpCode code, TensorIds const& in, Attributes const& a, SymbolicShape const* sizes,

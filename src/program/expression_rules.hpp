@@ -53,7 +53,7 @@ inline ExprId layer_norm_expr(ExpressionBuilder& e, Arguments a, Words const& in
     std::array const centred{center_expr(e, a, in)};
     return rms_norm_expr(e, centred, in);
 }
-/// -1 is what subtracting has; other constants are not told apart, which may keep too much.
+/// -1 is the constant of subtracting; other constants are not told apart, which may keep too much.
 inline ExprId constant_expr(ExpressionBuilder& e, double value) {
     return e.leaf(value == -1 ? constant_minus_one : constant_minus_one + 2);
 }
@@ -71,12 +71,12 @@ ExprId commutative_call_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     std::array const sorted{std::min(a[0], a[1]), std::max(a[0], a[1])};
     return e.call(F, {}, sorted);
 }
-/// Of how many values is forgotten: the largest of the largest of parts is the largest.
+/// The number of values is forgotten: the largest of the largest of parts is the largest.
 template <OpCode F>
 ExprId extremum_expr(ExpressionBuilder& e, Arguments a, Words const&) {
     return e.call(F, {}, a.first(1));
 }
-/// Of what is put together, the first part stands for all.
+/// In a concatenation, the first part stands for all.
 inline ExprId same_expr(ExpressionBuilder&, Arguments a, Words const&) { return a[0]; }
 inline ExprId accumulate_expr(ExpressionBuilder& e, Arguments a, Words const& in) { return e.sum(in.loop_range, a[0]); }
 inline ExprId accumulate_sum_expr(ExpressionBuilder& e, Arguments a, Words const& in) {

@@ -23,7 +23,7 @@ void multiply(std::int64_t& parts, std::int64_t count) {
     parts = count > 0 && parts > most / count ? most : parts * count;
 }
 
-/// What splits a dimension, in words.
+/// The axes that split a dimension, in words.
 std::string cutters_of(Partition const& partition, int dim) {
     std::vector<std::string_view> out;
     for (std::size_t a = 0; a < 3; ++a)

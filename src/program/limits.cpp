@@ -12,7 +12,7 @@ namespace {
 
 using base::InputError;
 
-/// What a value is, and what to give in its place.
+/// What is wrong with a value, and what to give in its place.
 std::optional<std::string> problem_of_value(AttributeName name, double value) {
     using enum AttributeName;
     auto const is_count =

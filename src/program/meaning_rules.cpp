@@ -171,7 +171,7 @@ Meaning rearrange_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
 
 namespace {
 
-/// How far neighbours along each dimension are apart in row-major order.
+/// How far apart neighbours along each dimension are in row-major order.
 std::array<std::int64_t, max_rank> strides_of(Shape const& shape) {
     std::array<std::int64_t, max_rank> out{};
     std::int64_t stride = 1;
@@ -179,7 +179,7 @@ std::array<std::int64_t, max_rank> strides_of(Shape const& shape) {
     return out;
 }
 
-/// floor(n / stride) mod size, where n is the row-major place in `kept` of what the loops are at. Nothing if a loop
+/// floor(n / stride) mod size, where n is the row-major place in `kept` of the current element. Nothing if a loop
 /// lies across a border of that digit and cannot be cut there.
 std::optional<Position> digit_of_place(Shape const& kept, std::int64_t stride, std::int64_t size) {
     Position out;
@@ -213,7 +213,7 @@ std::optional<Nest> reshape_nest(std::size_t source, Shape const& from, Shape co
 
 } // namespace
 
-/// Where dimensions lie across each other, by way of one dimension.
+/// Where dimensions overlap only in part, by way of one dimension.
 Meaning reshape_meaning(OpInfo const&, Numbers const& in, Shape const& out) {
     if (auto const nest = reshape_nest(0, in.shapes[0], out)) return {{*nest}};
     Shape const flat{element_count(out)};

@@ -83,7 +83,7 @@ constexpr OpInfo reduction(OpCode code, Access access, Reduction reduction, Expr
     return out;
 }
 
-/// The second operand, which broadcasts to the first, is what the steps of the loop are rescaled by.
+/// The steps of the loop are rescaled by the second operand, which broadcasts to the first.
 template <class Rule>
 constexpr OpInfo rescaled(OpCode code, Reduction rule, ExpressionRule expression) {
     rule.is_rescaled = true;

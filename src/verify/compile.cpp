@@ -50,7 +50,7 @@ struct Origin {
     int input = -1;
     Region const* region = nullptr; ///< none: the whole tensor is there
     Strides strides{};
-    std::int64_t every = 1; ///< of so many tiles the first is read
+    std::int64_t every = 1; ///< of as many tiles, the first is read
 
     [[nodiscard]] std::int64_t offset(int dim, std::int64_t index) const {
         auto const d = static_cast<std::size_t>(dim);
@@ -140,7 +140,7 @@ private:
         tape_.steps.push_back(std::move(step));
         return tape_.steps.back().out;
     }
-    /// A sum leaves out what is past the end of a tile; the largest of some values may be looked at twice.
+    /// A sum leaves out elements past the end of a tile; the largest of some values may be looked at twice.
     void trim_operands(Plan const& plan, Op const& op, TapeStep& step) {
         auto const& rule = info(op.code).field;
         auto const is_sum = rule.access == program::Access::reduction || rule.access == program::Access::accumulate;
@@ -180,7 +180,7 @@ private:
         return false;
     }
 
-    /// What an op after the loop reads of a tile that is there at every step is that of the first.
+    /// An op after the loop that reads a tile of every step reads that of the first step.
     static std::int64_t tiles_between(Plan const& plan, OpId reader, TensorId tensor) {
         if (plan.graph->level != program::Level::block || plan.in_loop.ops[reader]) return 1;
         return steps_of(plan, tensor);
@@ -190,7 +190,7 @@ private:
         return block.in_loop.tiles[tensor] ? block.graph->schedule.loop : 1;
     }
 
-    /// A slot with just these elements of a value; of every so many tiles the first.
+    /// A slot with just these elements of a value; the first of every group of tiles.
     SlotId take(TapeTensor& value, Region const& wanted, std::int64_t every = 1) {
         if (value.slot == no_slot && value.readers == 1) return gather(origin(value), wanted);
         if (value.slot == no_slot) value.slot = gather(origin(value), *value.region);

@@ -19,10 +19,10 @@ using program::TensorInfo;
 /// Thrown by whatever is about to exceed the limit, from the depth of a recursion; ends in work_of().
 struct TooMuchWork {};
 
-/// What a call costs beside its values, in values.
+/// The overhead of a call, in values.
 constexpr double work_of_call = 64;
 
-/// A graph with what inference says, how many ops and outputs read each tensor, and what the makers mean.
+/// A graph with the results of inference, the number of ops and outputs that read each tensor, and the meanings of ops.
 struct Known {
     explicit Known(Graph const& of) : graph(of), tensors(program::infer(of)), readers(tensors.size()) {
         for (auto const& op : of.ops)
@@ -35,7 +35,7 @@ struct Known {
     program::TensorInfos tensors;
     base::IndexedVector<TensorId, int> readers;
     std::vector<Known> bodies;
-    base::IndexedVector<TensorId, Meaning> meanings; ///< empty of inputs and of what graphs make
+    base::IndexedVector<TensorId, Meaning> meanings; ///< empty for inputs and for results of graphs
 
     /// Whether the last tile of an operand is smaller than the others.
     [[nodiscard]] bool reads_tails(Op const& op) const {
@@ -56,7 +56,7 @@ private:
             for (auto& nest : out.nests) nest.reads = skipping(nest.reads);
         return out;
     }
-    /// What is past the end of a last tile is left out.
+    /// Elements past the end of a last tile are left out.
     static program::Small<program::Read, 4> skipping(program::Small<program::Read, 4> const& reads) {
         program::Small<program::Read, 4> out;
         for (auto read : reads) {
@@ -79,7 +79,7 @@ struct Site {
 
 /// The indices along one dimension that one part of a grid makes.
 struct Part {
-    std::array<std::int64_t, 3> block{}; ///< its coordinates, -1 where this dimension does not say
+    std::array<std::int64_t, 3> block{}; ///< its coordinates, -1 where this dimension does not determine them
     std::size_t first = 0;               ///< the place of the first one among all that are wanted
     Indices inside;                      ///< in the tile
 };
@@ -175,7 +175,7 @@ private:
     static double rounded_to(program::DType dtype, double value) {
         return program::round_to(program::info(dtype).format, value);
     }
-    /// By its meaning; only what comes out at the end is stored.
+    /// By its meaning; only the final result is stored.
     Numbers of_op(Site& site, Op const& op, Meaning const& meaning, Box const& box) {
         for (auto const& nest : meaning.nests) require(static_cast<double>(nest.count()));
         Sources sources(needed(meaning, op.inputs.size(), box));
@@ -247,7 +247,7 @@ private:
         site.step = 0;
     }
     [[nodiscard]] bool is_counting() const { return arithmetic_ == nullptr; }
-    /// Before so much memory is taken, too.
+    /// Also before that much memory is taken.
     void require(double work) const {
         if (work_ + work > limit_) throw TooMuchWork();
     }

@@ -12,7 +12,7 @@ using program::Position;
 using program::Read;
 using program::ScalarNode;
 
-/// So far below 0 that no sum of places is above it again.
+/// So far below 0 that no sum of places gets back above it.
 constexpr std::int64_t outside = std::numeric_limits<std::int64_t>::min() / 64;
 
 std::int64_t place_of(std::int64_t index, Indices const& indices) {
@@ -20,7 +20,7 @@ std::int64_t place_of(std::int64_t index, Indices const& indices) {
     return found != indices.end() && *found == index ? found - indices.begin() : outside;
 }
 
-/// What one loop adds to a position.
+/// The contribution of one loop to a position.
 std::int64_t part(Position const& position, std::size_t loop, std::int64_t value) {
     std::int64_t out = 0;
     for (auto const& digit : position.digits)

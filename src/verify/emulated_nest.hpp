@@ -15,8 +15,8 @@ using Box = std::vector<Indices>;
 /// The same for boxes of any size.
 [[nodiscard]] double volume(Box const& box);
 
-/// What an op needs of its operands, and of what its nests make, to give the elements in `out`: in the order in which
-/// reads number their sources.
+/// The elements of its operands and of its nests' results that an op needs for the elements in `out`: in the order in
+/// which reads number their sources.
 [[nodiscard]] std::vector<Box> needed(program::Meaning const& meaning, std::size_t operands, Box const& out);
 
 /// Whether it reads one tile of each step of a for-loop.
@@ -33,7 +33,7 @@ public:
             if (!by_loop_[loop].empty()) out += by_loop_[loop][places[loop]];
         return out;
     }
-    /// What does not come from one loop alone.
+    /// The part that does not come from one loop alone.
     [[nodiscard]] std::int64_t rest(std::vector<std::size_t> const& places) const {
         return crossings_.empty() ? constant_ : constant_ + across(places);
     }
@@ -85,7 +85,7 @@ private:
     };
     [[nodiscard]] Number applied(Node const& node, program::Attributes const& attributes) const {
         auto const &a = values_[node.of.a], &b = values_[node.of.b];
-        if (node.of.op == program::OpCode::mul) return Arithmetic::product(a, b); // most of all work
+        if (node.of.op == program::OpCode::mul) return Arithmetic::product(a, b); // most of the work
         return Arithmetic::apply(node.rule, a, b, attributes);
     }
 

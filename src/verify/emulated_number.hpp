@@ -15,8 +15,8 @@ struct Number {
 };
 using Numbers = std::vector<Number>;
 
-/// How the machine computes: within an op in f32, every operation and every step of a sum rounded to the nearest; what
-/// an op makes is then stored in the dtype of the program. Watches what is stored.
+/// How the machine computes: within an op in f32, every operation and every step of a sum rounded to the nearest; the
+/// result of an op is then stored in the dtype of the program. Watches the stored values.
 class Arithmetic {
 public:
     explicit Arithmetic(program::DType storage) : storage_(program::info(storage).format) {}
@@ -43,7 +43,7 @@ public:
     }
 
     [[nodiscard]] double largest_magnitude() const { return largest_magnitude_; }
-    /// Whether something is not finite that in 64 bits is.
+    /// Whether something is not finite that is finite in 64 bits.
     [[nodiscard]] bool overflows() const { return overflows_; }
 
 private:

@@ -38,7 +38,7 @@ Box neighbours(Shape const& shape, std::vector<std::int64_t> const& counts, std:
     return out;
 }
 
-/// Elements of all outputs, and what they take.
+/// Elements of all outputs, and the work for them.
 struct Sample {
     std::vector<Box> boxes;
     double work = 0;
@@ -81,7 +81,7 @@ double error_of(Number const& number, double scale) {
     return std::abs(number.low - number.exact) / (std::abs(number.exact) + scale);
 }
 
-/// The largest of one output; what is not finite anyway is left out.
+/// The largest of one output; values that are not finite anyway are left out.
 void compare(Numbers const& output, Numerics& out) {
     auto const scale = root_mean_square(output);
     for (auto const& number : output) {

@@ -15,7 +15,7 @@ public:
     explicit PlainOps(field::Model const& model) : model_(model) {}
 
     /// Any op but graphs. Those of an accumulator are the tiles of its first operand, one per step of the for-loop,
-    /// then those of its second; what the last of them lacks is left out.
+    /// then those of its second; elements that the last of them lacks are left out.
     [[nodiscard]] PlainTensor evaluate(program::OpInfo const& row, program::Attributes const& attributes,
                                        Operands const& operands, int output = 0);
 

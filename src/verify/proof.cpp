@@ -151,7 +151,7 @@ private:
     std::vector<Normal> parts;
 };
 
-/// A proof by parts. Where a tensor of the candidate is one of the reference, both are cut, and what follows reads an
+/// A proof by parts. Where a tensor of the candidate is one of the reference, both are cut, and later ops read an
 /// input there: any values, which are defined where the tensor of the reference is.
 class Prover::Parts {
 public:
@@ -173,7 +173,7 @@ private:
 
     [[nodiscard]] Proof compare(program::TensorIds const& of_reference, program::TensorIds const& of_candidate) const {
         auto const first_cut = static_cast<int>(reference_.inputs.size());
-        program::TensorIds mine, others; // where the candidate does not come by a cut, the reference does not need it
+        program::TensorIds mine, others; // the reference does not need a cut that the candidate does not reach
         for (auto const i : cuts_read(candidate_, of_candidate_, in_candidate_, of_candidate)) {
             mine.push_back(in_reference_[i]);
             others.push_back(in_candidate_[i]);
@@ -197,7 +197,7 @@ private:
         out.insert(out.end(), before.begin(), before.end());
         return out;
     }
-    /// What is too large to be looked at is so for all that is made of it, too.
+    /// If a tensor is too large to be looked at, so is everything that is made of it.
     void match(program::TensorId id) {
         for (auto const other : others_for(id)) {
             if (++attempts_ > most_attempts) return;

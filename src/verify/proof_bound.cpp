@@ -128,7 +128,8 @@ private:
         term_.bound.push_back(variable);
     }
 
-    /// A sum over a whole variable of what is inside is one over a smaller variable; what is always inside is.
+    /// A sum over a whole variable of terms that are inside becomes one over a smaller variable, where all its values
+    /// are inside.
     bool drop_a_guard() {
         for (auto const& factor : term_.factors) {
             if (factor.kind != Atom::Kind::inside) continue;

@@ -61,7 +61,7 @@ Key Domain::key_of(Sum value) {
     auto const is_free = [&](int variable) {
         return variables.used.contains(variable) && !variables.bound.contains(variable);
     };
-    for (auto const& guard : work_.guards()) // what is past the end of a tile is not asked for
+    for (auto const& guard : work_.guards()) // elements past the end of a tile are not asked for
         if (is_free(guard.variable)) all.factors.push_back(inside(guard));
     for (auto const& factor : all.factors) variables.collect(factor);
     for (auto const variable : variables.used)

@@ -18,7 +18,7 @@ struct TypedGraph {
     program::Graph const& graph;
     program::TensorInfos tensors;
     std::vector<TypedGraph> bodies;
-    int first_cut = std::numeric_limits<int>::max(); ///< inputs from here on are made by what is not looked at
+    int first_cut = std::numeric_limits<int>::max(); ///< inputs from here on are made by ops that are not looked at
 };
 
 /// Where an element is: in the kernel graph, or in one block of a graph-defined kernel at one step of its loop, or in a
@@ -48,7 +48,8 @@ struct Condition {
 
 /// Writes elements of tensors as sums over input elements of the kernel graph, by the definitions of the ops. Every
 /// call makes its own bound variables, so that what it returns can be multiplied with what any other call returns.
-/// Keeps the conditions under which all that was written is defined, but for those that hold by the signs of tensors.
+/// Keeps the conditions under which everything written so far is defined, except those that hold by the signs of
+/// tensors.
 class Elements {
 public:
     explicit Elements(Workspace& work) : work_(work) {}
@@ -80,8 +81,8 @@ private:
     };
     [[nodiscard]] Reduced reduce(Frame const& frame, program::Op const& op, Index index);
     [[nodiscard]] static std::int64_t count_of_all(Frame const& frame, program::Op const& op, std::int64_t full);
-    /// Where `at`, an index variable, runs along a dimension of an operand: which of its values are there, unless all
-    /// are.
+    /// Where `at`, an index variable, runs along a dimension of an operand: which of its values exist, unless all
+    /// do.
     [[nodiscard]] std::optional<Atom> guard(Frame const& frame, program::Op const& op, std::size_t i, int dim,
                                             Form const& at);
     [[nodiscard]] Sum root_of(Sum sum);

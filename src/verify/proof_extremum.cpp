@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-/// Elements of ops that compare values, rescale by what was compared, have a constant or only move values.
+/// Elements of ops that compare values, rescale by compared values, have a constant or only move values.
 namespace espalier::verify::proof {
 
 Sum Elements::further_pointwise(Frame const& frame, Op const& op, Index const& index, Sum first) {

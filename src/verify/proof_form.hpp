@@ -8,8 +8,8 @@
 /// Parts of Prover. Nothing here is shared between threads.
 namespace espalier::verify::proof {
 
-/// A digit of an index variable , times a stride: stride * (floor(variable / low) mod (high / low)), where low
-/// divides high and high divides the size of the variable, or is more than that: tiles of which the last is smaller
+/// A digit of an index variable, times a stride: stride * (floor(variable / low) mod (high / low)), where low
+/// divides high and high divides the size of the variable, or is more than that: tiles whose last one is smaller
 /// count up to where it would end. The whole variable is the digit from 1 to its size.
 struct Digit {
     int variable = 0;

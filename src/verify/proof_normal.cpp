@@ -71,7 +71,7 @@ private:
         return is_atom ? &term.factors[0] : nullptr;
     }
 
-    /// What all terms of the divisor have in their exponents.
+    /// The common part of the exponents of all terms of the divisor.
     void take_exponent_out_of_divisor(Term& term) const {
         auto common = common_exponent(term.divisor[0]);
         if (common.terms.empty()) return;

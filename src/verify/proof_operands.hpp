@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-/// Operands of ops and their constants, for what writes elements.
+/// Operands of ops and their constants, for those who write elements.
 namespace espalier::verify::proof {
 
 using program::Access;
@@ -34,7 +34,7 @@ inline int axis_of_operand(Frame const& frame, Op const& op) {
     return program::axis_of(op.attributes, shape_of_operand(frame, op)).value();
 }
 
-/// A constant is the decimal that is written.
+/// A constant is the decimal as written.
 inline Fraction fraction_of(double number) {
     auto const [digits, exponent] = program::decimal_of(number);
     constexpr int largest = 36; // powers of ten within 128 bits

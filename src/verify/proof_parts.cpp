@@ -8,10 +8,10 @@ namespace {
 using program::OpId;
 using program::TensorId;
 
-/// What makes the outputs, as far as the cuts.
+/// The ops that make the outputs, as far back as the cuts.
 struct Behind {
     base::IndexedVector<OpId, bool> ops;
-    base::IndexedVector<TensorId, bool> tensors; ///< that are read, or put out
+    base::IndexedVector<TensorId, bool> tensors; ///< that are read, or are outputs
 };
 Behind behind(program::Graph const& whole, program::TensorInfos const& tensors, std::span<TensorId const> cuts,
               program::TensorIds const& outputs) {

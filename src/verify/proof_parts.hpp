@@ -7,8 +7,8 @@
 
 namespace espalier::verify::proof {
 
-/// What of a kernel graph makes some of its tensors out of its inputs and of the tensors where it is cut, which become
-/// further inputs, in this order. Bodies that are not used stay.
+/// The part of a kernel graph that makes some of its tensors from its inputs and from the tensors where it is cut,
+/// which become further inputs, in this order. Bodies that are not used stay.
 [[nodiscard]] program::Graph part_of(program::Graph const& whole, program::TensorInfos const& tensors,
                                      std::span<program::TensorId const> cuts, program::TensorIds const& outputs);
 /// Which of the cuts that part reads, by their numbers.

@@ -21,7 +21,7 @@ using program::TensorInfo;
 
 namespace {
 
-/// How much of a dimension of an operand is there, in this block at this step.
+/// How much of a dimension of an operand exists in this block at this step.
 std::int64_t size_of_operand(Site const& site, Op const& op, std::size_t i, int dim) {
     auto const& tensor = site.known.tensors[op.inputs[i]];
     return size_at(tensor.shape[dim], tensor.tails[static_cast<std::size_t>(dim)], site.known.graph.schedule,

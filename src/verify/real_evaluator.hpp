@@ -9,7 +9,7 @@
 
 namespace espalier::verify::real {
 
-/// A graph with what inference says and how many ops and outputs read each tensor.
+/// A graph with the results of inference and the number of ops and outputs that read each tensor.
 struct Known {
     explicit Known(program::Graph const& of) : graph(of), tensors(program::infer(of)), readers(tensors.size()) {
         for (auto const& op : of.ops)
@@ -65,7 +65,7 @@ private:
     [[nodiscard]] Values concatenated(Site& site, program::Op const& op, Box const& box);
     [[nodiscard]] Values rearranged(Site& site, program::Op const& op, Box const& box);
 
-    /// What a reduction has summed, and of how many values.
+    /// The sum of a reduction, and the number of its values.
     struct Sums {
         Values values;
         std::int64_t count = 1;

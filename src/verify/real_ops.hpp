@@ -13,7 +13,7 @@ using program::Real;
 [[nodiscard]] Real dot(Real const* a, Real const* b, std::size_t count, std::size_t stride);
 /// With the `eps` that the op may have.
 [[nodiscard]] Real root_mean(Real mean_square, program::Attributes const& attributes);
-/// What a norm makes of a row.
+/// A norm of a row.
 void normalise_row(program::Op const& op, std::vector<Real>& row);
 
 } // namespace espalier::verify::real

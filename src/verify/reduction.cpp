@@ -18,7 +18,7 @@ enum class Summand : std::uint8_t { value, square };
 /// out[block, outer, inner] = sum over step and i of in[block, step, outer, i, inner].
 struct Sum {
     std::int64_t blocks = 1, steps = 1, outer = 1, repeats = 1, inner = 1;
-    std::int64_t there = 0; ///< how many of the values that go into one are there; 0: all
+    std::int64_t there = 0; ///< how many of the values that go into one exist; 0: all
 
     [[nodiscard]] std::int64_t result_size() const { return blocks * outer * inner; }
     /// How many values go into one.

@@ -55,8 +55,8 @@ struct Plan {
 /// and step. x is outermost, the loop innermost.
 [[nodiscard]] std::int64_t part_of(program::Schedule const& schedule, program::Partition const& cut, int dim,
                                    std::array<std::int64_t, 3> const& block, std::int64_t step);
-/// The last index of an operand that tiles along this dimension may ask for: where the last tile is smaller, what would
-/// be past its end is its last element again, so that nothing is undefined there that is defined elsewhere. Otherwise
+/// The last index of an operand that tiles along this dimension may ask for: where the last tile is smaller, elements
+/// past its end are its last element again, so that nothing is undefined there that is defined elsewhere. Otherwise
 /// any number.
 [[nodiscard]] std::int64_t last_index(program::Graph const& body, std::size_t input, int dim);
 /// The block's coordinates along the axes that join dimension `dim`, from the number of a part; -1 for other axes.

@@ -30,7 +30,7 @@ std::vector<Group> groups_of(Shape const& a, Shape const& b) {
             else
                 other *= b[j++];
         } while (size != other);
-        while (i < a.rank() && a[i] == 1) ++i; // what is left are ones
+        while (i < a.rank() && a[i] == 1) ++i; // the rest are ones
         while (j < b.rank() && b[j] == 1) ++j;
         group.count = i - group.from;
         group.other_count = j - group.other_from;
@@ -39,7 +39,7 @@ std::vector<Group> groups_of(Shape const& a, Shape const& b) {
     return out;
 }
 
-/// Row-major places of a product of indices, or the indices of places: one list a dimension.
+/// Row-major places of a product of indices, or the indices of places: one list per dimension.
 Indices places_of(std::span<Indices const> dims, Shape const& shape, int from) {
     Indices out{0};
     for (std::size_t d = 0; d < dims.size(); ++d) {

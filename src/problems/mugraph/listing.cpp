@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    /// A measured program; notes where and how the table was measured.
+    /// Remembers a measured program, for the line that says where and how the table was measured.
     void note(std::optional<StoredTimes> const& times) {
         if (times && !measured_) measured_ = times;
         if (times && times->ms > 0 && measured_->ms == 0) measured_ = times;

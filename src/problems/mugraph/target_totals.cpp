@@ -114,7 +114,7 @@ void Target::add_totals() {
     std::ranges::stable_sort(totals, {}, &Total::number);
 }
 
-/// Dimensions without a name are the same if they have the same size.
+/// Parts without a name get equal small sizes if their sizes are equal.
 std::int64_t Target::part_of(Total const& total, std::size_t part, Sizes const& sizes) const {
     auto const& word = total.parts[part];
     if (!word.is_unit()) return word.value(sizes);
