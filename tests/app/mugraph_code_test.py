@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs that were found, as code: it compiles, is checked against float64 and numpy, measured, and the run keeps the times."""
+"""Found programs as code: it compiles, is checked against float64 and numpy and measured, and the run keeps the times."""
 
 import json
 import math
@@ -101,7 +101,7 @@ class Emitted(Code):
                 self.assertEqual((code, told["checked"]), (0, True), errors)
 
     def test_half_precision_rounds_as_numpy_does(self):
-        """Every number of f16 times another: subnormal numbers, ties, what is too large, infinity and what is no number."""
+        """Every f16 number times another: subnormal numbers, ties, numbers that are too large, infinity and NaN."""
         yaml = self.file("half.yaml", "problem:\n  kind: mugraph\n  program: {dims: {M: 256, N: 256}, inputs: {X: [M, N], Y: [M, N]}, dtype: f16,\n"
                          "            ops: [{out: Z, op: mul, in: [X, Y]}], outputs: [Z]}\nresults: {path: run}\n")
         self.assertEqual(self.finished(self.search(yaml, "--quiet", "--max-time", "5s")).code, DONE)
@@ -153,7 +153,7 @@ class Measured(Code):
         self.assertEqual(self.espalier("verify", "run").code, DONE)
 
     def verdict_if_bench_is(self, script: str) -> tuple[int, dict]:
-        """What is said of a program whose `bench` does this instead: the compiler makes such files."""
+        """The verdict on a program whose `bench` does this instead: the compiler makes such files."""
         compiler = self.file("compiler", '#!/bin/sh\n[ "$1" = --version ] && exec echo a compiler\nwhile [ "$1" != -o ]; do shift; done\n'
                                          f"printf '#!/bin/sh\\n{script}\\n' >$2\nchmod +x $2\n")
         compiler.chmod(0o755)
@@ -167,7 +167,7 @@ class Measured(Code):
         self.assertEqual((code, told["verdict"], told["checked"], told["executed"]), (DONE, "crashed", False, "no"))
         self.assertIn("signal 9", told["reason"])
 
-    def test_what_is_wrong_comes_last(self):
+    def test_wrong_programs_come_last(self):
         key = json.loads(self.espalier("show", "run", "--json").stdout)["results"][0]["key"]
 
         code, told = self.verdict_if_bench_is("exit 4")
@@ -176,7 +176,7 @@ class Measured(Code):
         shown = json.loads(self.espalier("show", "run", "--json").stdout)["results"]
         self.assertEqual((shown[-1]["key"], shown[-1]["executed"]), (key, "wrong"))
 
-    def test_without_a_compiler_the_remedy_is_said(self):
+    def test_without_a_compiler_the_message_names_the_remedy(self):
         self.expect_refused(self.espalier("measure", "run", env={"CXX": "/no/such/compiler"}), "/no/such/compiler", "install g++")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs that were found, as code for GPUs: OpenCL runs here and is compared element by element with float64; CUDA is compiled."""
+"""Found programs as code for GPUs: OpenCL runs here and is compared element by element with float64; CUDA is compiled."""
 
 import itertools
 import json
@@ -94,7 +94,7 @@ class OpenCl(Gpu):
         shown = json.loads(self.espalier("show", "run", "--json").stdout)["results"]
         self.assertEqual(shown[0]["cost_source"], "estimated")  # the run ranks times of one kind
 
-    def test_what_is_missing_is_said_by_build(self):
+    def test_build_names_what_is_missing(self):
         self.found("rmsnorm_linear", SMALL)
         folder = self.built("code")
 

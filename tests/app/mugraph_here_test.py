@@ -52,7 +52,7 @@ class Here(Case):
 
 
 class Searched(Here):
-    def test_the_best_of_different_forms_are_measured_and_the_summary_ends_with_what_it_came_to(self):
+    def test_the_best_of_different_forms_are_measured_and_the_summary_ends_with_the_speed_up(self):
         for ranks in (1, 2):
             with self.subTest(ranks=ranks):
                 result = self.searched("--force", "--set", f"measure.times=times-{ranks}.h5", ranks=ranks)
@@ -92,7 +92,7 @@ class Searched(Here):
         self.searched("--force", "--set", "problem.hardware=a100", "--set", "measure.top=1")
         self.assertEqual(len(self.measured()), 1)
 
-    def test_the_seconds_are_a_limit_of_all_and_what_is_left_can_be_measured_later(self):
+    def test_the_seconds_limit_all_of_it_and_the_rest_can_be_measured_later(self):
         started = time.monotonic()
         result = self.searched("--set", "measure={top: 30, seconds: 1.5}")
         self.assertLess(time.monotonic() - started, 60 * SLOWNESS)
@@ -141,7 +141,7 @@ class Searched(Here):
 
 
 class Lost(Here):
-    def test_what_a_lost_rank_was_measuring_is_measured_by_others(self):
+    def test_programs_of_a_lost_rank_are_measured_by_others(self):
         job = self.start(*launcher(2, isolated=True), ESPALIER, "search", self.yaml, "--threads", 1, *harness.SHORT_LEASE, env=self.env())
         job.until_says("measuring 2 programs")
         time.sleep(0.5)
@@ -159,7 +159,7 @@ class Kept(Here):
         self.assertEqual(stopped.code, RESUMABLE, stopped.text)
         before = self.stored_hardware()
         self.assertIn("name: here", before)
-        for file in self.kept():        # another machine knows nothing of this one, or has other numbers
+        for file in self.kept():        # another machine knows nothing about this one, or has other numbers
             numbers = json.loads(file.read_text())
             file.write_text(json.dumps(numbers | {"memory": [0.5, 0.75], "cores": numbers["cores"]}))
 
@@ -171,7 +171,7 @@ class Kept(Here):
         self.searched("--force", "--set", "measure.top=0")
         self.assertNotEqual(self.stored_hardware(), before)
 
-    def test_what_is_kept_of_the_machine_may_be_damaged(self):
+    def test_the_kept_numbers_of_the_machine_may_be_damaged(self):
         self.searched("--set", "measure.top=0")
         self.kept()[0].write_text('{"cpu": 3')
 
@@ -206,7 +206,7 @@ class Kept(Here):
         self.assertEqual((planned.code, self.kept()), (DONE, []), planned.text)
         self.assertIn("a new run", planned.stdout)
 
-    def test_without_a_compiler_the_remedy_is_said(self):
+    def test_without_a_compiler_the_message_names_the_remedy(self):
         for hardware in ("here", "a100"):       # nothing is searched before it is clear that it can be measured
             yaml = self.here(hardware)
             self.expect_refused(self.say("search", yaml, CXX="/no/such/compiler"), "/no/such/compiler", "install g++")
@@ -215,7 +215,7 @@ class Kept(Here):
 
 
 class Measured(Here):
-    def test_measure_says_what_the_issue_asks_for_and_measures_nothing_twice(self):
+    def test_measure_prints_every_time_and_measures_nothing_twice(self):
         self.searched("--set", "measure.top=0")
         arguments = ("measure", "run", "--top", "1", "--threads", "1", "--times", "own.h5", "--json")
 

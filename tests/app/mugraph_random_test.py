@@ -25,7 +25,7 @@ PROGRAMS = int(os.environ.get("ESPALIER_TEST_PROGRAMS", "10"))
 SEED = int(os.environ.get("ESPALIER_TEST_SEED", "1"))
 SEARCH_TIME = os.environ.get("ESPALIER_TEST_SEARCH_TIME", f"{harness.SLOWNESS:g}s")
 OPENCL_EVERY = 1 if PROGRAMS > 10 else 5
-COMPARED = 6        # programs of a run, of every so many one
+COMPARED = 6        # programs of a run, one out of so many
 
 UNARY = ["exp", "square", "sqrt", "silu", "gelu", "relu", "clamp", "tanh", "sigmoid", "log", "abs", "reciprocal", "neg", "rsqrt"]
 BINARY = ["add", "sub", "mul", "div", "pow", "maximum", "minimum", "max", "min"]
@@ -81,7 +81,7 @@ class Draw:
         return self.random.choice(names[-3:] + names)
 
     def alike(self, fits) -> str:
-        """Another tensor, and rather one that fits."""
+        """Another tensor, preferably one that fits."""
         names = [name for name in self.values if fits(self.values[name])]
         return self.random.choice(names) if names and self.random.random() < 0.9 else self.tensor()
 
@@ -185,7 +185,7 @@ class Draw:
 
 
 def differs(found, wanted) -> bool:
-    """Where numpy has a number; what is not one there has nothing to be compared with."""
+    """Where numpy has a number; elsewhere there is nothing to compare with."""
     if found.shape != wanted.shape:
         return True
     usable = np.isfinite(wanted) & (np.abs(wanted) < 1e100)

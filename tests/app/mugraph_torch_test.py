@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs that were found, as ops of torch: right, packed once, refused with the reason. Skipped where there is no torch."""
+"""Found programs as ops of torch: right, packed once, refused with the reason. Skipped where there is no torch."""
 
 import subprocess
 import sys
@@ -77,7 +77,7 @@ class Torch(Case):
             with self.subTest(dtype):
                 self.ran(self.built(dtype), RIGHT.format(dtype=f"torch.{name}", tolerance=tolerance))
 
-    def test_what_the_op_cannot_take_is_refused_with_the_reason(self):
+    def test_inputs_that_the_op_cannot_take_are_refused_with_the_reason(self):
         self.ran(self.built("f32"), REFUSED)
 
     def test_other_targets_and_formats_are_refused(self):

@@ -36,7 +36,7 @@ class Search(SubstitutionCase):
         self.assertEqual(list(told), KEYS)
         self.assertEqual((told["graphs"], told["by_ops"]), (250_026, [69, 4_173 - 69, 250_026 - 4_173]))
         self.assertEqual((told["connected"], told["one_output"]), (84_563, 33_838))
-        # after the refusals of common parts; a prototype of the same definitions counted as many
+        # after the refusals of common parts; a prototype of the same definitions counted the same number
         self.assertEqual(told["rules"], 1_554)
         self.assertEqual(result.json["results"], 1_554)
         self.assertGreaterEqual(told["proved"], 1_531)
@@ -68,7 +68,7 @@ class Told(SubstitutionCase):
         super().setUp()
         self.finished(self.search(self.yaml()))
 
-    def test_a_rule_is_told_in_each_format(self):
+    def test_a_rule_is_printed_in_each_format(self):
         text = self.espalier("show", "run", "--program", "1")
         told = json.loads(self.espalier("show", "run", "--program", "1", "--format", "json").stdout)
         self.assertEqual(len(text.stdout.splitlines()), 3)
@@ -88,7 +88,7 @@ class Told(SubstitutionCase):
         self.assertIn(frozenset(("t1 = conv3x3_relu I1 K1; out t1", "t1 = conv3x3 I1 K1; t2 = relu t1; out t2")), sides)
         self.assertIn(frozenset(("t1 = average_pool I1; out t1", "t1 = pool_kernel; t2 = conv3x3 I1 t1; out t2")), sides)
 
-    def test_what_a_format_gives_goes_to_a_file(self):
+    def test_a_format_can_be_written_to_a_file(self):
         told = self.espalier("show", "run", "--format", "rules")
         self.espalier("show", "run", "--format", "rules", "-o", "rules.json")
         self.assertEqual((self.folder / "rules.json").read_text(), told.stdout)

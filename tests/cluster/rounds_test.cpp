@@ -38,7 +38,7 @@ TEST_F(RoundsOfTwo, messages_arrive_as_they_were_sent) {
     EXPECT_FALSE(second.receive());
 }
 
-TEST_F(RoundsOfTwo, what_is_said_of_an_earlier_round_is_dropped) {
+TEST_F(RoundsOfTwo, messages_of_an_earlier_round_are_dropped) {
     first.send(base::Rank{1}, bytes(1));
     second.next();
     first.next();
@@ -48,7 +48,7 @@ TEST_F(RoundsOfTwo, what_is_said_of_an_earlier_round_is_dropped) {
     EXPECT_FALSE(second.receive());
 }
 
-TEST_F(RoundsOfTwo, what_is_said_of_a_later_round_waits_in_its_order) {
+TEST_F(RoundsOfTwo, messages_of_a_later_round_wait_in_their_order) {
     first.next();
     first.send(base::Rank{1}, bytes(1));
     first.send(base::Rank{1}, bytes(2));

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Measured for a moment only, once for all tests.
+/// Measured only for a moment, once for all tests.
 struct Calibrated : testing::Test {
     static void SetUpTestSuite() {
         folder = new compiled::Folder;
@@ -30,7 +30,7 @@ struct Calibrated : testing::Test {
     static inline Calibration made;
 };
 
-TEST_F(Calibrated, rates_are_positive_and_all_cores_do_no_less_than_one) {
+TEST_F(Calibrated, rates_are_positive_and_all_cores_are_as_fast_as_one_at_least) {
     for (auto const& rate : {made.memory, made.last_cache, made.near_cache, made.f32, made.f64}) {
         EXPECT_TRUE(std::isfinite(rate.one) && rate.one > 0);
         EXPECT_GE(rate.all, rate.one);
@@ -41,7 +41,7 @@ TEST_F(Calibrated, rates_are_positive_and_all_cores_do_no_less_than_one) {
     EXPECT_EQ(made.cores, base::affinity_cores());
 }
 
-TEST_F(Calibrated, what_was_measured_is_kept_and_nothing_else_is_left) {
+TEST_F(Calibrated, the_numbers_are_kept_and_no_other_file_is_left) {
     EXPECT_EQ(known_calibration(folder->path()), made);
     EXPECT_EQ(std::distance(fs::directory_iterator(folder->path()), {}), 1);
 }
@@ -50,7 +50,7 @@ TEST_F(Calibrated, nothing_is_known_where_nothing_is_kept) {
     EXPECT_EQ(known_calibration(folder->path() / "elsewhere"), std::nullopt);
 }
 
-TEST_F(Calibrated, what_is_damaged_or_of_another_machine_is_not_believed) {
+TEST_F(Calibrated, a_damaged_file_or_one_of_another_machine_is_not_believed) {
     std::ifstream in(file());
     std::string const good{std::istreambuf_iterator<char>(in), {}};
     auto const with = [&](std::string text) {

@@ -16,7 +16,7 @@ namespace {
 
 using How = ChildEnd::How;
 
-TEST(Child, says_what_it_said_and_its_exit_code) {
+TEST(Child, returns_its_output_and_its_exit_code) {
     auto const end = run_child({"sh", "-c", "echo out; echo error >&2; exit 3"}, {});
 
     EXPECT_EQ(end.how, How::exited);
@@ -25,7 +25,7 @@ TEST(Child, says_what_it_said_and_its_exit_code) {
     EXPECT_EQ(end.errors, "error\n");
 }
 
-TEST(Child, that_crashes_is_told_by_its_signal) {
+TEST(Child, that_crashes_is_known_by_its_signal) {
     auto const end = run_child({"sh", "-c", "kill -SEGV $$"}, {});
 
     EXPECT_EQ(end.how, How::killed);
@@ -52,9 +52,9 @@ TEST(Child, is_killed_when_the_run_stops) {
     EXPECT_LT(base::steady_ns() - start, 20'000'000'000);
 }
 
-TEST(Child, ends_when_who_started_it_is_killed) {
+TEST(Child, ends_when_the_process_that_started_it_is_killed) {
     int pipe_ends[2];
-    ASSERT_EQ(pipe(pipe_ends), 0); // at its end when nobody holds the other one any more
+    ASSERT_EQ(pipe(pipe_ends), 0); // at its end when nobody holds the other end any more
     auto const starter = fork();
     if (starter == 0) {
         fcntl(pipe_ends[1], F_SETFD, 0);

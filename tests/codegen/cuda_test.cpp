@@ -26,13 +26,13 @@ bool has_nvcc() {
     return has;
 }
 
-/// Compiled, not run: there is no device that we could ask. What ptxas says of every kernel is looked at.
+/// Compiled, not run: there is no device here. The test looks at what ptxas says about every kernel.
 class Cuda : public testing::Test {
 protected:
     void SetUp() override {
         if (!has_nvcc()) GTEST_SKIP() << "no nvcc: install the CUDA toolkit to have CUDA text compiled";
     }
-    /// Tiles are fetched while others are used, and tensor cores multiply what is in half precision.
+    /// Tiles are fetched while others are used, and tensor cores multiply in half precision.
     static void expect_instructions(std::string const& ptx, DType dtype) {
         EXPECT_THAT(ptx, HasSubstr("cp.async.cg.shared.global"));
         EXPECT_THAT(ptx, HasSubstr("cp.async.wait_all"));
@@ -156,7 +156,7 @@ TEST(CudaResources, are_read_from_what_ptxas_says) {
     EXPECT_EQ(found, (std::vector<KernelResources>{{"abc_0", "sm_80", 62, 0, 16}, {"abc_1", "sm_90", 255, 204, 208}}));
 }
 
-TEST(CudaPackages, say_that_they_were_not_run_and_for_what_they_are_compiled) {
+TEST(CudaPackages, say_that_they_were_not_run_and_which_architectures_they_are_compiled_for) {
     auto const rms = programs::rms_linear({4, 96, 64});
 
     auto const files = cuda_package(package_of(rms, rms, DType::f32));

@@ -104,7 +104,7 @@ TEST(GpuBarriers, of_products_by_warps_are_all_needed_and_enough) {
     expect_least_barriers(packages::stored_as(programs::fused_gated_mlp({16, 48, 32}, {2, 3}), DType::f16), 64);
 }
 
-/// The factor of what was summed before has a place, and is never read.
+/// The factor of the sum so far has a place, and is never read.
 TEST(GpuBarriers, of_rescaled_sums_in_one_step_are_all_needed_and_enough) {
     program::Schedule schedule{.output = {1, -1, -1}};
     schedule.inputs = {{}, {}};

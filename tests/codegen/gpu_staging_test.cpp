@@ -60,7 +60,7 @@ TEST(GpuStaging, keeps_operands_in_the_dtype_that_they_are_stored_in) {
     auto const in_f16 = plan_of(graph, DType::f16), in_f32 = plan_of(graph, DType::f32);
 
     // Two buffers for 32 rows of 2 x 64 columns and 4 x 32 of X, and two sums of 4 x 64. Those of tensor cores are in
-    // registers until operands are not needed any more, whose rows are 8 elements apart.
+    // registers until the operands, whose rows have 8 elements between them, are no longer needed.
     EXPECT_EQ(in_f32.local_bytes(), 2 * 4 * (2 * 32 * 64 + 4 * 32) + 4 * 2 * 4 * 64);
     EXPECT_EQ(in_f16.local_bytes(), 2 * 2 * (2 * 32 * (64 + 8) + 4 * (32 + 8)));
 }

@@ -47,7 +47,7 @@ TEST(Measure, finds_a_program_wrong_that_computes_something_else) {
     EXPECT_EQ(found.program.ms, 0);
 }
 
-TEST(Measure, compiles_what_it_has_compiled_no_second_time) {
+TEST(Measure, compiles_nothing_a_second_time) {
     compiled::Folder const cache;
     auto const input = in_f32(programs::gated_mlp({4, 96, 64}));
     auto const files = [&] {

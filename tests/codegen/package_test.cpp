@@ -108,7 +108,7 @@ TEST(Packages, say_how_long_a_program_takes) {
         EXPECT_THAT(found.text, HasSubstr(key));
 }
 
-TEST(Packages, have_names_that_c_takes) {
+TEST(Packages, have_names_that_are_legal_in_c) {
     EXPECT_EQ(identifier("rmsnorm_linear"), "rmsnorm_linear");
     EXPECT_EQ(identifier("2 heads"), "program_2_heads");
     EXPECT_EQ(identifier(""), "program_");

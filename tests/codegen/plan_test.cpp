@@ -46,14 +46,14 @@ TEST(Plan, ends_loops_where_the_last_tile_does) {
     EXPECT_EQ(sum.last[2], (LastTile{.size = 1, .part = {-1, -1, -1, 2}}));
 }
 
-TEST(Plan, counts_for_a_mean_what_is_there) {
+TEST(Plan, divides_a_mean_by_the_number_of_existing_elements) {
     auto const plan = make_plan(sum_in_uneven_steps(program::OpCode::accumulate_rms));
 
     auto const& epilogue = plan.kernels[0].after[0].epilogue;
     EXPECT_EQ(std::ranges::count_if(epilogue, [](Term const& term) { return term.number == 7; }), 1);
 }
 
-TEST(Plan, has_a_buffer_for_every_input_and_output_and_no_copies_of_what_is_stored_at_once) {
+TEST(Plan, has_a_buffer_for_every_input_and_output_and_no_copies_of_results_that_are_stored_at_once) {
     auto const plan = make_plan(in_f32(programs::fused_rms_linear({4, 96, 64}, {4, 3})));
 
     ASSERT_EQ(plan.kernels.size(), 1u);
@@ -78,7 +78,7 @@ TEST(Plan, gives_tiles_that_live_at_the_same_time_places_of_their_own) {
         }
 }
 
-TEST(Plan, between_kernels_has_what_is_neither_input_nor_output) {
+TEST(Plan, stores_tensors_between_kernels_that_are_neither_input_nor_output) {
     auto const plan = make_plan(in_f32(programs::gated_mlp({4, 96, 64})));
 
     EXPECT_EQ(plan.kernels.size(), 4u);
@@ -105,8 +105,8 @@ TEST(CpuNumbers, keep_what_a_program_computes) {
         EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
 }
 
-/// Maxima of parts that are added up, values that are added at each step, and the like: of other numbers they would be
-/// other values.
+/// Maxima of parts that are added up, values that are added at each step, and the like: with other numbers of parts
+/// they would have other values.
 TEST(CpuNumbers, keep_what_random_programs_compute) {
     using Cuts = programs::RandomPrograms::Cuts;
     base::Rng rng(base::Seed{1});
@@ -127,7 +127,7 @@ TEST(CpuNumbers, keep_what_random_programs_compute) {
     EXPECT_GT(changed, 50);
 }
 
-/// A program of GPUs: a block for each column.
+/// A program for GPUs: a block for each column.
 TEST(CpuNumbers, are_chosen_for_tiles_of_one_column) {
     auto const input = in_f32(programs::fused_gated_mlp({4, 96, 64}, {64, 96}));
 
@@ -160,7 +160,7 @@ TEST(CpuNumbers, are_chosen_for_attention_in_steps) {
         EXPECT_TRUE(doubles::is_replaced_by(input, output, inputs));
 }
 
-TEST(CpuNumbers, do_not_make_equal_what_broadcast_before) {
+TEST(CpuNumbers, do_not_make_operands_equal_that_broadcast_before) {
     program::Schedule schedule{.grid = {8, 1, 1}, .loop = 64, .output = {0, -1, -1}};
     schedule.inputs = {{{0, -1, -1}, 1}, {{-1, -1, -1}, 0}, {{0, -1, -1}, -1}};
     programs::GraphBuilder kernel, block(schedule);
@@ -197,7 +197,7 @@ TEST(CpuNumbers, pack_the_weights_that_only_products_read) {
 }
 
 /// 4099 and 521 are primes.
-TEST(CpuNumbers, cut_what_has_no_divisors_into_tiles_of_which_the_last_is_smaller) {
+TEST(CpuNumbers, cut_sizes_without_divisors_into_tiles_with_a_smaller_last_one) {
     auto const input = in_f32(programs::fused_rms_linear({4, 521, 4099}, {1, 1}));
 
     auto const output = for_cpu(input, {.shape = this_cpu(), .threads = 2});

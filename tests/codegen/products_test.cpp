@@ -159,10 +159,10 @@ Plan with_panels(Graph const& graph, CpuShape const& cpu) {
 TEST(Products, of_panels_are_exact_for_every_block_of_rows) {
     std::vector<Graph> graphs;
     for (auto const rows : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 16, 17, 26, 27, 40})
-        for (auto const inner : {24, 140}) // less than what is fetched ahead, and more
+        for (auto const inner : {24, 140}) // fewer rows than are fetched ahead, and more
             graphs.push_back(blocked({1, rows, inner, 192}, OpCode::matmul, {1, 2}));
     graphs.push_back(blocked({1, 9, 140, 200}, OpCode::matmul, {1, 2, 2})); // the last panel is filled up
-    graphs.push_back(blocked({1, 27, 31, 209}, OpCode::matmul, {1, 2, 2})); // the last tiles are smaller as well
+    graphs.push_back(blocked({1, 27, 31, 209}, OpCode::matmul, {1, 2, 2})); // the last tiles are smaller, too
     graphs.push_back(blocked({1, 17, 140, 100, program::DType::f64}, OpCode::matmul, {1, 2}));
     std::set<std::pair<std::int64_t, std::int64_t>> shapes;
     for (auto const& [cpu, flags] : std::vector<std::pair<CpuShape, std::string>>{

@@ -36,7 +36,7 @@ protected:
         }
         return out;
     }
-    /// Where no value is finite, or known well enough to be compared, there is nothing to say.
+    /// Where no value is finite, or known well enough to be compared, there is no verdict.
     void note(packages::Ending const& found, std::string const& what) {
         EXPECT_TRUE(found.code == 0 || found.code == 4) << what << found.text;
         if (found.text.find("no element could be compared") != std::string::npos) return;
@@ -60,7 +60,7 @@ TEST_F(RandomPackages, of_the_cpu_agree_with_float64_in_every_dtype) {
     EXPECT_GT(exact_, 0);
 }
 
-/// Of addresses and of what C++ leaves undefined; the harness as well.
+/// Sanitizers of addresses and of undefined behaviour; the harness runs under them, too.
 TEST_F(RandomPackages, of_the_cpu_run_under_sanitizers_without_reports) {
     auto const all = graphs(3);
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -21,7 +21,7 @@ void note_ops(Graph const& graph, std::set<OpCode>& seen) {
     for (auto const& body : graph.bodies) note_ops(body, seen);
 }
 
-/// Uneven: those with smaller last tiles, of which one in sixteen is one.
+/// Uneven: those with smaller last tiles, which are one in sixteen.
 std::vector<Graph> random_graphs(base::Seed seed, Cuts cuts, std::size_t count) {
     programs::RandomPrograms random(seed, cuts);
     std::vector<Graph> out;
@@ -33,7 +33,7 @@ std::vector<Graph> random_graphs(base::Seed seed, Cuts cuts, std::size_t count) 
     return out;
 }
 
-/// What a compiled program gives, and what the plain interpreter of the tests says.
+/// The results of a compiled program, and those of the plain interpreter of the tests.
 void expect_right(compiled::Library const& library, std::size_t i, Graph const& graph, base::Rng& rng) {
     for (auto const& inputs : doubles::telling_inputs(graph, rng)) {
         auto const found = library.run(i, inputs);

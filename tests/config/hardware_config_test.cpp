@@ -171,7 +171,7 @@ TEST_F(HardwareFiles, a_file_must_be_complete) {
 }
 
 /// As files were before machines had these parts.
-TEST_F(HardwareFiles, what_only_newer_files_have_may_be_missing) {
+TEST_F(HardwareFiles, keys_that_only_newer_files_have_may_be_missing) {
     std::istringstream lines(a100_text());
     std::string older, line;
     while (std::getline(lines, line)) {

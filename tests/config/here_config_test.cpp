@@ -18,7 +18,7 @@ std::string with_hardware(std::string const& hardware) {
 HardwareConfig hardware(std::string const& text, std::vector<std::string> const& sets = {}) {
     return mugraph(parse(with_hardware(text), sets)).hardware;
 }
-/// What a machine might have been measured to be.
+/// A machine as it might have been measured.
 HardwareConfig measured() {
     auto here = unmeasured_here();
     here.is_to_be_measured = false;
@@ -55,7 +55,7 @@ TEST(Here, is_written_as_the_word_until_it_was_measured_and_as_a_map_from_then_o
     EXPECT_THAT(problem_text(config.problem), HasSubstr("34100MB/s")) << "the numbers decide the answer";
 }
 
-TEST(Here, has_nothing_that_a_key_could_differ_from) {
+TEST(Here, cannot_be_changed_by_keys_before_it_has_numbers) {
     auto const remedy = HasSubstr("espalier hardware --calibrate -o here.yaml");
     EXPECT_THAT(errors_of(with_hardware("{from: here, l2: 1MiB}")), remedy);
     EXPECT_THAT(errors_of(with_hardware("{from: here, l2: 1MiB}")), HasSubstr("'problem.hardware.from'"));
@@ -66,7 +66,7 @@ TEST(Here, is_offered_where_a_word_is_wrong) {
     EXPECT_THAT(errors_of(with_hardware("her")), HasSubstr("did you mean 'here'?"));
 }
 
-TEST(Here, a_file_that_was_written_of_a_machine_is_read_as_that_machine) {
+TEST(Here, the_file_of_a_machine_is_read_as_that_machine) {
     auto const file = std::filesystem::path(::testing::TempDir()) / ("here-" + std::to_string(getpid()) + ".yaml");
     auto const text = hardware_file_text(measured(), "two lines\nabout it");
     std::ofstream(file) << text;
@@ -101,7 +101,7 @@ TEST(MeasureSection, is_refused_where_it_stands_by_kinds_that_measure_nothing) {
     EXPECT_EQ(errors_of(minimal + "measure: {top: auto}\n"), "");
 }
 
-TEST(MeasureSection, is_no_part_of_the_identity_of_a_run) {
+TEST(MeasureSection, is_not_part_of_the_identity_of_a_run) {
     auto const plain = parse(minimal_mugraph), other = parse(minimal_mugraph, {"measure.top=7", "measure.times=x.h5"});
 
     EXPECT_EQ(identity_text(plain), identity_text(other));
@@ -134,7 +134,7 @@ TEST(Prepared, a_resumed_run_keeps_the_machine_it_began_with) {
     EXPECT_EQ(problem_text(prepared.problem), problem_text(stored.problem));
 }
 
-TEST(Prepared, what_names_a_machine_stays_as_it_is) {
+TEST(Prepared, an_experiment_that_names_a_machine_stays_as_it_is) {
     for (auto const& text : {with_hardware("h100"), with_hardware("{from: cpu, l2: 1MiB}"), minimal}) {
         auto const config = parse(text);
         auto const asks_nothing = []() -> std::optional<RunConfig> { throw base::InputError("asked"); };

@@ -37,7 +37,8 @@ TEST(MugraphConfig, a_program_of_ops_may_say_what_its_weights_are) {
 
     EXPECT_EQ(mugraph(config).program.weights, std::vector<std::string>{"W"});
     EXPECT_EQ(mugraph(parse(to_yaml(config))).program.weights, std::vector<std::string>{"W"});
-    EXPECT_EQ(plain.find("weights"), std::string::npos); // what was stored without is read and written as before
+    EXPECT_EQ(plain.find("weights"),
+              std::string::npos); // programs that were stored without weights are read and written as before
 }
 
 TEST(MugraphConfig, what_is_not_said_has_its_default) {

@@ -4,7 +4,7 @@
 
 #include "support/programs.hpp"
 
-/// Machines and kernels whose costs can be told by hand.
+/// Machines and kernels whose costs can be worked out by hand.
 namespace espalier::cost {
 
 using config::HardwareConfig;
@@ -34,7 +34,7 @@ inline HardwareConfig toy() {
             .blocks_per_multiprocessor = 32};
 }
 
-/// The toy with all that the other leaves out.
+/// The toy with everything that the other one leaves out.
 inline HardwareConfig strict() {
     auto out = toy();
     out.latency = std::chrono::nanoseconds(500);
@@ -52,7 +52,7 @@ inline KernelCost only_kernel(Graph const& graph, HardwareConfig const& hardware
     return estimate(graph, hardware).kernels.at(0);
 }
 
-/// exp(X) of n x 4 elements, a row a block.
+/// exp(X) of n x 4 elements, a row per block.
 inline Graph exp_by_rows(std::int64_t rows, std::int64_t threads = 128) {
     GraphBuilder block(
         {.grid = {rows, 1, 1}, .threads = threads, .inputs = {{{0, -1, -1}, -1}}, .output = {0, -1, -1}});

@@ -82,7 +82,7 @@ TEST(Sectors, a_row_of_8_bytes_costs_a_sector_of_32) {
     EXPECT_DOUBLE_EQ(only_kernel(exp_by_columns(16), hardware).wasted_bytes, 0) << "whole rows lie together";
 }
 
-TEST(Sectors, an_access_that_gives_less_takes_as_long) {
+TEST(Sectors, a_smaller_access_takes_as_long) {
     auto hardware = plain();
     hardware.sector = 32;
     hardware.l2_access = 64;
@@ -231,8 +231,8 @@ TEST(Overlap, bytes_in_flight_limit_what_latency_allows) {
     EXPECT_LT(only_kernel(eight_steps(), hardware).us, 3);
 }
 
-/// Memory is busy all the time but before the first bytes come; without a second buffer before those of every step, in
-/// which the other blocks of the multiprocessor are at work.
+/// Memory is busy all the time except before the first bytes arrive; without a second buffer, before those of every
+/// step, while the other blocks of the multiprocessor are at work.
 TEST(Overlap, latency_comes_on_top_of_busy_memory) {
     auto hardware = plain();
     hardware.latency = 1us;
@@ -302,7 +302,7 @@ TEST(Registers, a_large_product_leaves_room_for_fewer_blocks) {
     EXPECT_EQ(running.spilled, 0);
 }
 
-TEST(Registers, what_does_not_fit_is_written_and_read_at_every_step) {
+TEST(Registers, values_that_do_not_fit_are_written_and_read_at_every_step) {
     auto hardware = plain();
     auto const graph = programs::fused_rms_linear({64, 12, 64}, {1, 3});
     auto const before = only_kernel(graph, hardware).shared_traffic;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-/// What every way to a target needs, read off by hand.
+/// The ingredients that every way to a target needs, found by hand.
 namespace espalier::expr {
 namespace {
 
@@ -73,7 +73,7 @@ TEST_F(OfTarget, products_that_share_two_factors_are_one_group) {
     EXPECT_EQ(contents_of(silu(product) * v).groups().size(), 2u);
 }
 
-/// A kernel may have put out silu(x w) and not x w.
+/// The output of a kernel may be silu(x w) and not x w.
 TEST_F(OfTarget, what_stands_inside_was_multiplied) {
     auto contents = contents_of(silu(x * w) * v);
     auto const inner = contents.products_of((x * w).id);

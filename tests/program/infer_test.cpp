@@ -68,7 +68,7 @@ TEST(Infer, both_operands_are_on_one_side_of_the_loop) {
 }
 
 /// relu(b) is made of a tile that the loop does not split: x w + relu(b) reads it after the loop, (x relu(b)) in it.
-TEST(Infer, what_the_loop_does_not_split_stands_on_both_sides_of_it) {
+TEST(Infer, tensors_that_the_loop_does_not_split_are_on_both_sides_of_it) {
     auto const block = biased_linear(4);
     auto const tensors = infer(block);
 

@@ -57,7 +57,7 @@ TEST(Rounding, known_bit_patterns) {
     EXPECT_EQ(round_to(f32, 16777217), 16777216);
 }
 
-TEST(Rounding, what_is_too_large_is_infinite_and_what_is_too_small_is_zero) {
+TEST(Rounding, numbers_that_are_too_large_are_infinite_and_those_that_are_too_small_are_zero) {
     EXPECT_EQ(largest(f16), 65504);
     EXPECT_EQ(largest(bf16), std::ldexp(255.0, 120));
     EXPECT_EQ(largest(f32), static_cast<double>(std::numeric_limits<float>::max()));
@@ -78,7 +78,7 @@ TEST(Rounding, what_is_too_large_is_infinite_and_what_is_too_small_is_zero) {
 }
 
 /// The conversion of the processor, on numbers of all exponents that do not overflow.
-TEST(Rounding, f32_is_what_the_processor_makes) {
+TEST(Rounding, f32_is_rounded_as_the_processor_does) {
     base::Rng rng{base::Seed{3}};
     for (int i = 0; i < 200'000; ++i) {
         auto const sign = rng.below(2) ? 1.0 : -1.0;

@@ -33,7 +33,7 @@ TEST(Tail, a_tile_is_rounded_up_and_the_last_one_has_the_rest) {
     EXPECT_EQ(with_tails({.loop = 0}, {6, 2}, schedule), by_loop(0));
 }
 
-TEST(Tail, what_is_said_of_the_last_tile_must_be_so) {
+TEST(Tail, a_stated_last_tile_must_be_right) {
     Schedule const schedule{.loop = 3};
     auto const tile = [&](std::int64_t size, Partition const& partition) {
         return [&schedule, size, partition] { (void)tile_shape({size, 2}, partition, schedule); };

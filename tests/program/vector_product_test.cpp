@@ -4,7 +4,7 @@
 
 #include <utility>
 
-/// Matmuls of which an operand is a vector, with the shapes that numpy gives them.
+/// Matmuls with a vector as an operand, with the shapes that numpy gives them.
 namespace espalier::program {
 namespace {
 
@@ -17,7 +17,7 @@ Source product(std::vector<std::string> left, std::vector<std::string> right, st
     return out;
 }
 
-/// The shape of a product of tensors with these dimensions, and what it is made of.
+/// The shape of a product of tensors with these dimensions, and the ops that it is made of.
 std::pair<Shape, std::vector<OpCode>> product_of(std::vector<std::string> left, std::vector<std::string> right,
                                                  std::string const& name = "matmul") {
     auto const graph = build(product(std::move(left), std::move(right), name));

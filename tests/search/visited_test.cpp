@@ -118,8 +118,8 @@ TEST(Visited, work_that_is_dropped_takes_its_states_along) {
 }
 
 TEST(Visited, with_a_bound_a_cheaper_way_to_a_state_is_followed) {
-    // Whether the bound or the table cuts a node first is a matter of timing: one search may do without the table, not
-    // all.
+    // Whether the bound or the table cuts a node first is a matter of timing: one search may do without the table, but
+    // not all.
     std::uint64_t cut_as_visited = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         LastTowns const towns(8, base::Seed{seed});

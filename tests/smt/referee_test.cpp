@@ -78,7 +78,7 @@ TEST_F(RefereeOnTerms, asks_once) {
     auto z3 = referee(x * w, 20'000);
 
     expect_proved(z3, {x, x});
-    expect_unknown(z3, {v, v}); // whether Z3 gives up or finds a model in which v is no part
+    expect_unknown(z3, {v, v}); // whether Z3 gives up or finds a model in which v is not a part
     expect_unknown(z3, {v});
 
     EXPECT_EQ(z3.statistics().queries, 2u);

@@ -103,7 +103,7 @@ TEST_F(Times, in_a_damaged_file_of_the_cache_are_set_aside_and_new_ones_kept) {
     EXPECT_EQ(read_text(path.string() + ".damaged"), damaged);
 }
 
-TEST_F(Times, no_file_of_another_kind_is_taken_for_one_or_overwritten) {
+TEST_F(Times, files_of_another_kind_are_not_read_or_overwritten) {
     for (auto const& text : {std::string(), std::string("a: b\n"), std::string(5000, 'x')}) {
         write_text(path, text);
 

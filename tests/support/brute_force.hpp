@@ -2,9 +2,9 @@
 
 #include "support/brute_force_ops.hpp"
 
-/// Programs as one would write them with slices of arrays: every block takes from each operand what is there of its
-/// part, at every step of the loop. Shares nothing with what it is a test of but the structs that hold a program; sizes
-/// come from the arrays, never from inference.
+/// Programs as one would write them with slices of arrays: every block takes from each operand the existing elements of
+/// its part, at every step of the loop. Shares nothing with the code under test but the structs that hold a program;
+/// sizes come from the arrays, never from inference.
 namespace espalier::brute_force {
 
 using program::Graph;
@@ -67,7 +67,7 @@ private:
         return out;
     }
 
-    /// The outputs of all blocks, put together in the order of the blocks that lie along each dimension.
+    /// The outputs of all blocks, joined in the order of the blocks that lie along each dimension.
     std::vector<A> run_grid(Graph const& body, std::vector<A> const& in) {
         auto const& grid = body.schedule.grid;
         std::vector<std::vector<std::pair<Ints, A>>> pieces(body.outputs.size());
@@ -130,7 +130,7 @@ private:
         for (auto const id : body.outputs) out.push_back(tensors[static_cast<std::size_t>(id.value)]);
         return out;
     }
-    /// Ops that no accumulator stands before.
+    /// Ops without an accumulator before them.
     static std::vector<bool> is_in_loop(Graph const& body) {
         std::vector<bool> tensors(body.inputs.size(), true), out;
         for (auto const& op : body.ops) {

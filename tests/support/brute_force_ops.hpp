@@ -6,7 +6,7 @@
 
 #include <optional>
 
-/// What ops make of arrays, for brute_force.hpp. Sizes come from the arrays.
+/// Ops on arrays, for brute_force.hpp. Sizes come from the arrays.
 namespace espalier::brute_force {
 
 using program::AttributeName;
@@ -14,7 +14,7 @@ using program::Op;
 using Code = program::OpCode;
 
 /// Arithmetic says what the numbers are: `pointwise(op, a, b, ..)` and `root_mean(sum, count, ..)`, which throw
-/// Unsupported for what they do not have.
+/// Unsupported for ops that they do not have.
 template <class Arithmetic>
 class Ops {
 public:
@@ -48,7 +48,7 @@ public:
             return pointwise(op.code, in, op);
         }
     }
-    /// What all steps of a loop give; each has the operands of the accumulator.
+    /// The result of all steps of a loop; each has the operands of the accumulator.
     static A accumulated(Op const& op, std::vector<std::vector<A>> const& kept) {
         std::vector<A> steps;
         if (op.inputs.size() == 1) {
@@ -82,7 +82,7 @@ private:
         out.smallest = code == Code::min || code == Code::accumulate_min;
         return out;
     }
-    /// Everything that falls on one element of the result, from all steps.
+    /// Everything that goes into one element of the result, from all steps.
     static A reduce(Op const& op, std::vector<A> const& steps) {
         auto const rule = how(op.code);
         auto shape = steps[0].shape;

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
 
     void write(std::string const& name, std::string const& text) const { std::ofstream(path_ / name) << text; }
-    /// The exit code of a command, which begins in the folder; what it says goes to the file `log`.
+    /// The exit code of a command, which runs in the folder; its output goes to the file `log`.
     [[nodiscard]] int run(std::string const& command) const {
         auto const status = std::system(("cd " + path_.string() + " && (" + command + ") >log 2>&1").c_str());
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -40,7 +40,7 @@ inline Scalar scalar_of(Code code) {
     return all.at(code);
 }
 
-/// What a reduction makes of two values, and what it begins with.
+/// How a reduction combines two values, and what it begins with.
 inline double reduced(Op const& op, double a, double b) {
     if (op.code == Code::max || op.code == Code::accumulate_max) return largest(a, b);
     if (op.code == Code::min || op.code == Code::accumulate_min) return -largest(-a, -b);

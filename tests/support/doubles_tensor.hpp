@@ -51,7 +51,7 @@ void for_each_index(Shape const& shape, Each&& each) {
     }
 }
 
-/// What is not a number stays so.
+/// NaN stays NaN.
 inline double largest(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 /// The sum over steps of x exp(m - the largest m of all steps).
 inline Tensor rescaled(std::vector<std::pair<Tensor, Tensor>> const& steps, Shape const& shape) {

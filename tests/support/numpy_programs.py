@@ -90,7 +90,7 @@ def apply(op, operands, attributes):
 
 
 def accumulated(op, steps, attributes):
-    """What an accumulator makes of the operands that it has at every step of the loop."""
+    """The result of an accumulator for the operands that it has at every step of the loop."""
     axis, eps = axes_of(attributes), attributes.get("eps", 0)
     tiles = [operands[0] for operands in steps]
     if op.startswith("accumulate_rescaled"):
@@ -110,7 +110,7 @@ def accumulated(op, steps, attributes):
 
 
 def part(x, cuts):
-    """One tile, of which the very last may be smaller; `cuts` has for a dimension the parts that it is cut into, outermost first, as (how
+    """One tile, the very last of which may be smaller; `cuts` has for a dimension the parts that it is cut into, outermost first, as (how
     many, which)."""
     for dim, parts in cuts.items():
         count, which = 1, 0

@@ -25,7 +25,7 @@ inline Package package_of(Graph const& program, Graph const& input, DType dtype)
     return {stored_as(program, dtype), stored_as(input, dtype), {1}, "p", "a test"};
 }
 
-/// What bench says of a package, after `change` was made to the files.
+/// The output of bench for a package, after `change` was made to the files.
 struct Ending {
     int code = -1;
     std::string text;
@@ -43,7 +43,7 @@ inline Ending verdict_on(std::vector<TextFile> const& files, std::string const& 
     return {code, folder.log()};
 }
 
-/// How many random programs are looked at: more in slow tests.
+/// The number of random programs: more in slow tests.
 inline int count_of_programs(int otherwise) {
     auto const* const asked = std::getenv("ESPALIER_TEST_PROGRAMS");
     return asked != nullptr ? std::atoi(asked) : otherwise;

@@ -12,7 +12,7 @@ class RandomPrograms : private RandomOps {
 public:
     using RandomOps::below;
     using RandomOps::only;
-    /// Uneven: of odd sizes, which grids and loops cut into tiles of which the last is smaller.
+    /// Uneven: of odd sizes, which grids and loops cut into tiles with a smaller last one.
     enum class Cuts { even, uneven };
 
     explicit RandomPrograms(base::Seed seed, Cuts cuts = Cuts::even) : RandomOps(seed), cuts_(cuts) {}
@@ -119,7 +119,7 @@ private:
             add_op(block, side, Kind::any);
     }
     using Side = program::LoopSide;
-    /// What can be read there.
+    /// The tensors that can be read there.
     static std::vector<int> on_side(GraphBuilder const& block, Side side) {
         auto const known = infer(block.so_far());
         std::vector<int> out;

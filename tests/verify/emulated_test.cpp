@@ -62,7 +62,7 @@ TEST(Emulated, sums_are_made_in_f32_from_the_first_to_the_last) {
 }
 
 /// 2^24, 1, 1, 1: in one step every 1 is lost; in two steps the second gives 2, which is not; in four it is lost again.
-TEST(Emulated, what_a_step_sums_to_is_added_to_the_sum_so_far) {
+TEST(Emulated, the_sum_of_a_step_is_added_to_the_sum_so_far) {
     Given const row{{16777216, 1, 1, 1}};
 
     EXPECT_EQ(run(looped_sum_of(4, 1), DType::f32, row).output[0].low, 16777216);
@@ -71,8 +71,8 @@ TEST(Emulated, what_a_step_sums_to_is_added_to_the_sum_so_far) {
     EXPECT_EQ(run(looped_sum_of(4, 2), DType::f32, row).output[0].exact, 16777219);
 }
 
-/// Three tiles of 2051, each of which f16 has as 2052; 6153 in one piece is 6152.
-TEST(Emulated, what_an_op_makes_in_a_loop_is_stored_in_every_step) {
+/// Three tiles of 2051, each of which f16 rounds to 2052; 6153 in one piece is 6152.
+TEST(Emulated, results_of_an_op_in_a_loop_are_stored_in_every_step) {
     GraphBuilder kernel, looped;
     auto const x = kernel.input({1, 6}), w = kernel.input({6, 1});
     auto const in_one_piece = kernel.build({kernel.op(matmul, {x, w})});
@@ -89,7 +89,7 @@ TEST(Emulated, what_an_op_makes_in_a_loop_is_stored_in_every_step) {
     EXPECT_EQ(run(in_a_loop, DType::f32, given).output[0].low, 6153);
 }
 
-TEST(Emulated, what_is_stored_may_overflow_and_what_is_summed_inside_an_op_does_not) {
+TEST(Emulated, stored_values_may_overflow_and_sums_inside_an_op_do_not) {
     GraphBuilder kernel;
     auto const x = kernel.input({1, 1});
     auto const stored = kernel.build({kernel.op(sub, {kernel.op(add, {x, x}), x})});
@@ -107,7 +107,7 @@ TEST(Emulated, what_is_stored_may_overflow_and_what_is_summed_inside_an_op_does_
 }
 
 /// (1e-4)^2 is 0.168 of the least number of f16.
-TEST(Emulated, a_quotient_by_what_has_become_zero_is_not_finite) {
+TEST(Emulated, a_quotient_by_a_value_that_became_zero_is_not_finite) {
     GraphBuilder kernel;
     auto const x = kernel.input({1, 1});
     auto const graph = kernel.build({kernel.op(OpCode::div, {x, kernel.op(square, {x})})});

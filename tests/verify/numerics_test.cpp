@@ -112,8 +112,8 @@ TEST(Numerics, overflow_is_flagged_where_the_dtype_ends) {
     EXPECT_TRUE(estimate_numerics(in(DType::f32, chain(OpCode::square, 7)), all)->overflows);
 }
 
-/// What float64 does not have either is no error of the dtype: roots of negative numbers.
-TEST(Numerics, what_is_not_a_number_anyway_is_left_out) {
+/// What float64 does not have either is not an error of the dtype: roots of negative numbers.
+TEST(Numerics, values_that_are_not_numbers_anyway_are_left_out) {
     auto const found = estimate_numerics(chain(OpCode::sqrt, 1), {.max_elements = 0});
 
     ASSERT_TRUE(found);
@@ -122,7 +122,7 @@ TEST(Numerics, what_is_not_a_number_anyway_is_left_out) {
     EXPECT_LE(found->rel_error, 0x1p-11);
 }
 
-TEST(Numerics, what_cannot_be_estimated_says_so) {
+TEST(Numerics, programs_that_cannot_be_estimated_say_so) {
     EXPECT_FALSE(estimate_numerics(in(DType::f64, chain(OpCode::square, 1))));
     EXPECT_FALSE(estimate_numerics(product(std::int64_t{1} << 30)));
     EXPECT_FALSE(estimate_numerics(product(4096), {.max_work = 12'000}));

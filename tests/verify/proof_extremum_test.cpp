@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-/// Maxima, minima and the accumulators of online softmax: what is equal is proved and evaluates alike, what is not is
+/// Maxima, minima and the accumulators of online softmax: equal programs are proved and evaluate alike, others are
 /// not. A plain interpreter on doubles stands beside every claim.
 namespace espalier::verify {
 namespace {
@@ -122,7 +122,7 @@ TEST(ProofExtremum, steps_that_are_not_rescaled_are_wrong) {
     expect_different(right, with("accumulate_rescaled p m", "accumulate p"));
     expect_different(right, with("sub s m", "add s m"));
 }
-TEST(ProofExtremum, a_constant_is_the_decimal_that_is_written) {
+TEST(ProofExtremum, a_constant_is_the_decimal_as_written) {
     auto const of = [](std::string const& ops) { return program_of(ops + "  output z\n"); };
     expect_equal(of("  a = scale X (by: 0.1)\n  z = scale a (by: 10)\n"),
                  of("  a = scale X (by: 2)\n  z = scale a (over: 2)\n"));
@@ -137,7 +137,7 @@ TEST(ProofExtremum, eps_is_added_below_the_root) {
     expect_equal(of("  c = center X\n  r = rms c (eps: 0.5)\n  z = div c r\n"), of("  z = layer_norm X (eps: 0.5)\n"));
     expect_different(of("  z = rms_norm X (eps: 0.001)\n"), of("  z = rms_norm X (eps: 0.5)\n"));
 }
-TEST(ProofExtremum, what_is_defined_everywhere_with_eps_is_not_without) {
+TEST(ProofExtremum, a_norm_with_eps_is_defined_everywhere_and_one_without_is_not) {
     auto const of = [](std::string const& ops) { return program_of(ops + "  output z\n"); };
     EXPECT_FALSE(
         Prover(of("  r = rms X (eps: 1)\n  z = div X r\n")).prove(of("  r = rms X\n  z = div X r\n")).is_defined);

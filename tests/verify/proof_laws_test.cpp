@@ -234,7 +234,7 @@ TEST(ProofLaws, digits_that_are_not_whole_are_not_joined) {
     EXPECT_FALSE(is_proved(total(0, 2), total(2, 0)));
 }
 
-TEST(ProofLaws, what_is_undefined_is_not_proved) {
+TEST(ProofLaws, undefined_values_are_not_proved) {
     auto const zero_divisor = of({{sub, {}, {1, 1}}, {div, {}, {0, 3}}});
 
     EXPECT_FALSE(is_proved(zero_divisor, zero_divisor));

@@ -40,7 +40,7 @@ TEST(ProofParts, tensors_that_are_equal_are_cut) {
     EXPECT_TRUE(prove(of(powers(a_plus_b)), of(powers({add, {}, {1, 0}}))).is_proved);
 }
 
-TEST(ProofParts, a_kernel_is_the_tensors_that_it_puts_out) {
+TEST(ProofParts, a_kernel_is_the_tensors_that_it_outputs) {
     auto first = in_one_kernel({a_plus_b, {square, {}, {3}}, {square, {}, {4}}});
     for (int i = 0; i < 18; ++i) first.ops.push_back({square, {}, {3 + i}});
     first.outputs = {3 + 18};
@@ -52,7 +52,7 @@ TEST(ProofParts, without_a_tensor_to_cut_nothing_is_proved) {
     EXPECT_FALSE(prove(of(powers(a_plus_b)), in_one_kernel(powers(a_plus_b))).is_proved);
 }
 
-TEST(ProofParts, another_program_is_not_proved) {
+TEST(ProofParts, a_different_program_is_not_proved) {
     auto other_end = powers(a_plus_b), other_middle = other_end;
     other_end.back().code = exp;
     other_middle[10].code = silu;
@@ -64,7 +64,7 @@ TEST(ProofParts, another_program_is_not_proved) {
 
 TEST(ProofParts, what_is_read_must_be_defined_where_the_reference_needs_it) {
     auto ops = powers({div, {}, {0, 1}});
-    ops.push_back({add, {}, {3, 2}}); // a / b + c, and what is too large to be written
+    ops.push_back({add, {}, {3, 2}}); // a / b + c, and a part that is too large to be written
     ops[1] = {add, {}, {3, 2}};
     auto reference = of(ops), candidate = reference;
     reference.ops.push_back({add, {}, {2, 2}});

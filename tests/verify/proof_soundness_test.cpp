@@ -261,7 +261,7 @@ Found check_random_pairs(Rng& rng, Sizes const& sizes, int rounds, IsAsked&& is_
     return out;
 }
 
-TEST(ProofSoundness, what_is_proved_has_equal_values) {
+TEST(ProofSoundness, proved_programs_have_equal_values) {
     Rng rng(base::Seed{20});
 
     auto const [proved, different] = check_random_pairs(rng, {2, 3, 4, 6}, 5000, [](Graph const&) { return true; });
@@ -270,7 +270,7 @@ TEST(ProofSoundness, what_is_proved_has_equal_values) {
     EXPECT_GT(different, 500);
 }
 
-TEST(ProofSoundness, what_is_proved_of_smaller_last_tiles_has_equal_values) {
+TEST(ProofSoundness, proved_programs_with_smaller_last_tiles_have_equal_values) {
     Rng rng(base::Seed{21});
 
     auto const [proved, different] = check_random_pairs(rng, {3, 5, 7}, 30'000, has_tails);

@@ -69,7 +69,7 @@ TEST(ProofTails, a_grid_may_be_uneven_too) {
     EXPECT_TRUE(is_proved({.columns = 67, .blocks = 2}));
 }
 
-TEST(ProofTails, other_accumulators_are_another_program) {
+TEST(ProofTails, other_accumulators_make_a_different_program) {
     EXPECT_FALSE(is_proved({.product = OpCode::accumulate_max}));
     EXPECT_FALSE(is_proved({.norm = OpCode::accumulate_sum}));
 }
@@ -89,7 +89,7 @@ Graph root_mean_square() {
     return kernel.build({kernel.op(OpCode::rms, {x})});
 }
 
-TEST(ProofTails, a_count_is_that_of_what_is_there) {
+TEST(ProofTails, a_count_is_that_of_the_existing_elements) {
     Prover const prover(root_mean_square());
 
     EXPECT_TRUE(prover.prove(root_of_mean(hidden)).is_proved);
@@ -140,7 +140,7 @@ Graph times(int count) {
     return kernel.build({kernel.op(OpCode::scale, {one}, Attributes{}.with(AttributeName::by, count))});
 }
 
-TEST(ProofTails, what_does_not_depend_on_the_element_counts_as_often_as_there_are_elements_or_steps) {
+TEST(ProofTails, a_constant_term_counts_once_per_element_or_step) {
     EXPECT_TRUE(Prover(times(9)).prove(constants(Per::element)).is_proved);
     EXPECT_FALSE(Prover(times(10)).prove(constants(Per::element)).is_proved);
     EXPECT_TRUE(Prover(times(2)).prove(constants(Per::step)).is_proved);
@@ -160,7 +160,7 @@ TEST(ProofTails, a_square_of_each_step_is_not_the_square_of_all) {
     EXPECT_FALSE(prover.prove(kernel_of(steps.build({wrong}), shapes)).is_proved);
 }
 
-TEST(ProofTails, a_division_in_the_loop_is_asked_for_elements_that_are_there) {
+TEST(ProofTails, a_division_in_the_loop_is_asked_for_existing_elements) {
     std::vector<Shape> const shapes{{2, 9}, {2, 9}};
     auto block = block_on({.loop = 2}, shapes, {{.loop = 1}, {.loop = 1}});
     auto const body = block.build({block.op(OpCode::accumulate_sum, {block.op(OpCode::div, {0, 1})})});

@@ -247,7 +247,7 @@ Graph accumulating(OpCode code, program::Shape const& whole, std::int64_t steps)
     return kernel.build({kernel.graph(body, {input})});
 }
 
-TEST(Tails, a_mean_divides_by_what_is_there) {
+TEST(Tails, a_mean_divides_by_the_number_of_existing_elements) {
     auto const program = accumulating(OpCode::accumulate_rms, {1, 7}, 3); // 3, 3 and 1
 
     auto const found = in_floats(program, {.seed = 5})[0][0].value;

@@ -50,7 +50,7 @@ TEST(Measuring, a_result_travels_as_it_is) {
     EXPECT_THROW((void)problem.unpack(std::span(bytes).first(bytes.size() - 1)), base::SystemError);
 }
 
-TEST(Measuring, every_result_is_measured_once_and_keeps_all_but_what_was_measured) {
+TEST(Measuring, every_result_is_measured_once_and_keeps_everything_else) {
     for (int const threads : {1, 3}) {
         auto const asked = std::make_shared<Asked>();
         search::MeasuredRecords known;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-/// softmax(Q K^T) V as people spell it: with the settings that nobody touched, each spelling has one kernel with online
+/// softmax(Q K^T) V as people spell it: with the default settings, each spelling has one kernel with online
 /// softmax, and where rows are split, two.
 namespace espalier::problems::mugraph {
 namespace {
@@ -95,7 +95,7 @@ std::vector<Spelling> spellings() {
 
 class Attention : public ::testing::TestWithParam<Spelling> {};
 
-/// Online softmax: products of every step are put together by their maxima.
+/// Online softmax: products of every step are combined by their maxima.
 TEST_P(Attention, is_one_kernel_with_online_softmax) {
     MugraphConfig config;
     config.program = GetParam().source;

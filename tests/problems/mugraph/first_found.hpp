@@ -8,7 +8,7 @@
 
 namespace espalier::problems::mugraph {
 
-/// Depth first through the stages of a search, one node at a time, until a program that is looked for.
+/// Depth first through the stages of a search, one node at a time, up to the program that is looked for.
 class FirstFound {
 public:
     explicit FirstFound(MugraphConfig const& config)

@@ -61,7 +61,7 @@ TEST(Listing, forms_have_their_schedules_and_the_cheapest_of_them) {
     EXPECT_EQ(forms_json({}), base::Json::array());
 }
 
-/// The same program with what measuring said of it; the input took 2 ms.
+/// The same program with the result of measuring it; the input took 2 ms.
 search::ResultRecord with_times(search::ResultRecord record, std::string const& verdict, double ms = 0) {
     auto details = base::Json::parse(reinterpret_cast<char const*>(record.payload.data()),
                                      reinterpret_cast<char const*>(record.payload.data() + record.payload.size()));
@@ -95,7 +95,7 @@ TEST(WorthMeasuring, the_cheapest_of_each_form_comes_before_other_schedules) {
     EXPECT_THAT(worth_measuring({}, 5), IsEmpty());
 }
 
-TEST(WorthMeasuring, what_has_a_time_or_a_verdict_is_not_measured_again) {
+TEST(WorthMeasuring, programs_with_a_time_or_a_verdict_are_not_measured_again) {
     auto list = three_forms(1);
     list[0] = with_times(list[0], "faster", 1);
     list[1] = with_times(list[1], "wrong");
@@ -103,7 +103,7 @@ TEST(WorthMeasuring, what_has_a_time_or_a_verdict_is_not_measured_again) {
     EXPECT_THAT(keys_of(worth_measuring(list, 3)), ElementsAre(0xc1));
 }
 
-TEST(MeasuredTimes, order_what_was_measured_and_what_is_wrong_comes_last) {
+TEST(MeasuredTimes, order_measured_programs_and_wrong_ones_come_last) {
     auto list = three_forms(1);
     list[0] = with_times(list[0], "wrong");
     list[1] = with_times(list[1], "slower", 4);
@@ -115,7 +115,7 @@ TEST(MeasuredTimes, order_what_was_measured_and_what_is_wrong_comes_last) {
     EXPECT_THAT(keys_of(list), ElementsAre(0xb2, 0xb1, 0xa2, 0xc1, 0xb3, 0xa1));
 }
 
-TEST(MeasuredTimes, decide_which_forms_are_listed_and_the_last_line_says_what_they_came_to) {
+TEST(MeasuredTimes, decide_which_forms_are_listed_and_the_last_line_gives_the_speed_up) {
     auto const config = square_root_of_square();
     auto list = three_forms(input_cost(config));
     list[0] = with_times(list[0], "slower", 8);
@@ -129,7 +129,7 @@ TEST(MeasuredTimes, decide_which_forms_are_listed_and_the_last_line_says_what_th
     EXPECT_TRUE(text.ends_with("2 ms)\n"));
 }
 
-TEST(MeasuredTimes, within_the_noise_are_no_gain) {
+TEST(MeasuredTimes, within_the_noise_are_not_a_gain) {
     auto const config = square_root_of_square();
     auto list = three_forms(input_cost(config));
     list[0] = with_times(list[0], "within the noise", 1.9);
@@ -139,7 +139,7 @@ TEST(MeasuredTimes, within_the_noise_are_no_gain) {
     EXPECT_THAT(results_text(config, three_forms(input_cost(config)), 10), Not(HasSubstr("faster than the input")));
 }
 
-TEST(MeasuredTimes, are_counted_in_the_funnel_with_what_failed) {
+TEST(MeasuredTimes, are_counted_in_the_funnel_and_so_are_failures) {
     auto list = three_forms(1);
     list[0] = with_times(list[0], "faster", 1);
     list[1] = with_times(list[1], "timed out");
@@ -158,7 +158,7 @@ TEST(MeasuredTimes, are_counted_in_the_funnel_with_what_failed) {
     EXPECT_EQ(funnel({}, {}, three_forms(1)).back().name, "proved");
 }
 
-TEST(MeasuredTimes, are_taken_from_one_run_to_another_under_the_name_of_what_was_executed) {
+TEST(MeasuredTimes, are_shared_between_runs_by_what_was_executed) {
     auto const config = square_root_of_square();
     auto const measured = with_times(record(0xa1, 7, 1), "faster", 1), fresh = record(0xa1, 7, 1);
 

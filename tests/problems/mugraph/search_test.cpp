@@ -88,7 +88,7 @@ TEST(PrimeSizes, the_gated_mlp_is_one_looped_kernel) {
     expect_uneven_and_proved(search(full("gated_mlp", {8, 4099, 4099})));
 }
 
-TEST(PrimeSizes, a_product_and_what_is_added_to_it_are_one_looped_kernel) {
+TEST(PrimeSizes, a_product_with_an_addition_is_one_looped_kernel) {
     MugraphConfig config;
     config.program.dims = {{"B", 16}, {"K", 4099}, {"N", 4096}};
     config.program.inputs = {{"X", {"B", "K"}}, {"W", {"K", "N"}}, {"R", {"B", "N"}}};

@@ -6,7 +6,7 @@
 #include <ostream>
 
 /// Programs that people try first, each in another spelling than that of the built-ins: in primitives, with operands
-/// swapped, under other names, with sizes that are no powers of two. Each is one kernel with the default settings.
+/// swapped, under other names, with sizes that are not powers of two. Each is one kernel with the default settings.
 namespace espalier::problems::mugraph {
 namespace {
 

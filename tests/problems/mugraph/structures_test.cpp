@@ -284,7 +284,7 @@ TEST(FusedInOrder, a_program_that_fits_into_a_kernel_is_one) {
     EXPECT_EQ(launches(roots[0]), 1);
 }
 
-/// SwiGLU and what projects it down again: in one kernel every block would need all of the first two products.
+/// SwiGLU and its down projection: in one kernel every block would need all of the first two products.
 TEST(FusedInOrder, three_products_are_two_kernels) {
     program::Source const source{.dims = {{"B", 6}, {"K", 1000}, {"H", 3000}},
                                  .inputs = {{"X", {"B", "K"}}, {"G", {"K", "H"}}, {"U", {"K", "H"}}, {"D", {"H", "K"}}},

@@ -9,7 +9,7 @@
 
 #include <limits>
 
-/// What is told of a program's numerics.
+/// What users are told about a program's numerics.
 namespace espalier::problems::mugraph {
 namespace {
 

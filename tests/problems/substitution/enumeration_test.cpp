@@ -107,7 +107,7 @@ TEST(Enumeration, makes_every_graph_once_without_a_table_of_graphs) {
     EXPECT_EQ(two.size(), 4'664u - 71u);
 }
 
-TEST(Enumeration, one_output_leaves_out_what_can_no_longer_have_one) {
+TEST(Enumeration, one_output_leaves_out_graphs_that_can_no_longer_have_one) {
     auto const any = counts({.order = OperandOrder::all, .max_ops = 2});
     auto const one = counts({.order = OperandOrder::all, .max_ops = 2, .outputs = OutputsWanted::one});
 

@@ -135,7 +135,7 @@ TEST(Operators, a_transposed_view_has_other_strides_than_its_copy) {
     EXPECT_FALSE(view.layouts.of[0] == copy.layouts.of[0]);
 }
 
-TEST(Operators, constants_are_neutral_in_what_they_are_named_after) {
+TEST(Operators, constants_are_neutral_for_the_operators_they_are_named_after) {
     auto const constant = [](Operator code) {
         auto const found = compute(code).value();
         return Tensor{.layout = found.layouts.of[0], .values = found.values.of[0]};

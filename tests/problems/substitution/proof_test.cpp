@@ -109,7 +109,7 @@ TEST(Proof, a_plain_pool_is_a_convolution_with_ones) {
     EXPECT_TRUE(proof({{conv3x3, I1, D}, {scale, t(1), s}}, {{scale, D, s}, {conv3x3, I1, t(1)}}).holds);
 }
 
-TEST(Proof, what_is_put_together_is_taken_apart_where_it_was) {
+TEST(Proof, a_concatenation_is_split_where_it_was_joined) {
     EXPECT_TRUE(proof({{concat2_0, X1, X2}, {relu, t(1)}, {split_0, t(2)}}, {{relu, X1}, {relu, X2}}).holds);
     EXPECT_TRUE(proof({{transpose_copy, W1}, {transpose_copy, X1}, {matmul, t(1), t(2)}},
                       {{matmul, X1, W1}, {transpose_copy, t(1)}})
@@ -139,23 +139,23 @@ TEST(Proof, wrong_rules_are_not_proved) {
 }
 
 /// An image is 0 outside of itself, but what was made of it is cut off there.
-TEST(Proof, what_a_convolution_makes_outside_of_the_image_is_gone) {
+TEST(Proof, results_of_a_convolution_outside_the_image_are_gone) {
     EXPECT_FALSE(proof({{conv3x3, I1, D}, {average_pool, t(1)}}, {{average_pool, I1}, {conv3x3, t(1), D}}).holds);
     EXPECT_TRUE(agree(graph({{average_pool, I1}}), graph({{pool_kernel}, {conv3x3, I1, t(1)}})));
     EXPECT_FALSE(
         agree(graph({{conv3x3, I1, D}, {average_pool, t(1)}}), graph({{average_pool, I1}, {conv3x3, t(1), D}})));
 }
 
-/// What is put together makes the depth of K1 equal to that of D, which is 1: its convolution would be taken for
-/// another.
-TEST(Proof, a_convolution_does_not_come_to_have_a_group_for_each_channel) {
+/// The concatenation makes the depth of K1 equal to that of D, which is 1: its convolution would be mistaken for
+/// another one.
+TEST(Proof, a_convolution_does_not_get_a_group_for_each_channel_by_accident) {
     std::initializer_list<GraphOp> const ops{
         {conv3x3, I1, K1}, {concat4_1, K1, D}, {concat4_1, D, K2}, {add, t(2), t(3)}};
 
     EXPECT_FALSE(proof(ops, ops).holds);
 }
 
-TEST(Proof, of_rules_that_were_changed_at_random_none_is_proved_that_is_wrong) {
+TEST(Proof, no_wrong_rule_is_proved_among_rules_that_were_changed_at_random) {
     base::Rng rng{base::Seed{3}};
     TensorTable table(Sizes{}, 1);
     auto const graphs = some_graphs(rng);

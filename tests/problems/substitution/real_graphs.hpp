@@ -40,7 +40,7 @@ public:
             inputs_.push_back(input);
         }
     }
-    /// What nothing reads; nothing if an operator does not take its operands.
+    /// The tensors that nothing reads; nothing if an operator does not take its operands.
     [[nodiscard]] std::optional<std::vector<Array>> outputs(OperatorGraph const& graph) const {
         std::vector<Array> made;
         auto const of = [&](Ref ref) {

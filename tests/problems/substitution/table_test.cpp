@@ -54,7 +54,7 @@ TEST(TensorTable, values_that_were_not_kept_are_made_again) {
     EXPECT_EQ(table.print(product), other.print(other.made(matmul, sum(other), other.input(W1)).first));
 }
 
-TEST(OperatorGraph, is_told_in_words) {
+TEST(OperatorGraph, is_written_in_words) {
     auto const two = graph({{concat2_1, X1, X2}, {split_1, t(1)}, {relu, t(2, 1)}});
 
     EXPECT_EQ(to_text(two), "t1 = concat2_1 X1 X2; t2, t2' = split_1 t1; t3 = relu t2'; out t2 t3");
