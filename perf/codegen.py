@@ -25,7 +25,7 @@ SECTIONS = ("blocks", "fused", "ranks")
 
 
 def make_venv(folder: Path) -> Path | None:
-    """Its python; None if there is no venv or pip, or no package index. What cannot be installed is left out."""
+    """Its python; None if there is no venv or pip, or no package index. Packages that cannot be installed are left out."""
     python = folder / "bin/python"
     if not python.exists() and subprocess.run([sys.executable, "-m", "venv", folder]).returncode != 0:
         return None
@@ -57,7 +57,7 @@ def bars_of(row: dict, block: Block) -> list[Bar]:
 
 
 def with_peers(row: dict, told: dict, block: Block) -> dict:
-    """The row with who was quickest in the same dtype, and in any."""
+    """The row, with the fastest peer of the same dtype and of any."""
     own = next(one for one in told["rows"] if one["who"] == "espalier")
     others = sorted((one for one in told["rows"] if one["who"] != "espalier"), key=lambda one: one["ms"])
     limit = block.limit_ms(told, 4 if row["dtype"] == "f32" else 2)

@@ -1,4 +1,4 @@
-"""The blocks that codegen.py measures: as programs of mugraph, as what peers compute, and their bars."""
+"""The blocks that codegen.py measures: as programs of mugraph, as peers compute them, and their bars."""
 
 import ctypes
 import json
@@ -126,7 +126,7 @@ BLOCKS = [
 
 
 def run_peers(python: Path, request: dict, folder: Path) -> dict:
-    """What codegen_peers.py measures: everybody in one process, one thread, huge pages."""
+    """Measured by codegen_peers.py: everybody in one process, one thread, huge pages."""
     script = Path(__file__).resolve().parent / "codegen_peers.py"
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     done = subprocess.run([python, script, json.dumps(request)], capture_output=True, text=True, env=environment)

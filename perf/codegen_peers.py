@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One block of a model by everything that computes it here: code that was emitted, torch and onnxruntime in all their layouts and calls.
+"""One block of a model by everything that computes it here: emitted code, torch and onnxruntime in all their layouts and calls.
 codegen.py runs this in the venv that it makes.
 
     codegen_peers.py '{"block": {...}, "dtype": "f16", "peer_dtypes": ["f32", "f16"], "ours": "folder", "name": "lora", "limits": "limits.so", "seconds": 10}'
@@ -20,15 +20,15 @@ import numpy
 
 from codegen_reference import Tensors
 
-COLD_BYTES = 192 << 20      # of all copies of what is read
-SLOW = 3.0                  # contenders that take so many times the best of their dtype are left out after two calls
+COLD_BYTES = 192 << 20      # of all copies of the inputs
+SLOW = 3.0                  # contenders that take this many times the best of their dtype are left out after two calls
 HOPELESS = 10.0             # ... after the first
 LEAST_ROUNDS = 9
 
 
 @dataclass
 class Contender:
-    """`calls`: one for each copy of the weights, in turn. `result` gives float64 values of the last call."""
+    """`calls`: one for each copy of the weights, in turn. `result` returns the values of the last call in float64."""
     who: str
     how: str
     dtype: str
@@ -103,7 +103,7 @@ def ours(tensors: Tensors, folder: Path, name: str) -> Contender:
 
 
 def peers(tensors: Tensors) -> tuple[list[Contender], dict[str, str]]:
-    """All that are installed, and their versions, or why not."""
+    """All peers that are installed, and their versions, or why not."""
     found, versions = [], {}
     for who, module in (("torch", "codegen_peers_torch"), ("onnxruntime", "codegen_peers_onnx")):
         try:
@@ -122,7 +122,7 @@ def best_peer(contenders: list[Contender], dtype: str) -> float:
 
 
 def tried(contenders: list[Contender], expected: numpy.ndarray) -> tuple[list[Contender], list[dict]]:
-    """Those that compute the right thing and are not far behind, and what became of the others."""
+    """The contenders that compute the right thing and are not far behind, and what became of the others."""
     kept, left = [], []
     for one in contenders:
         try:
@@ -163,7 +163,7 @@ class Limits:
 
 
 def interval(ms: list[float]) -> dict:
-    """The median, and between which values it is with 95 %."""
+    """The median, and its 95 % confidence interval."""
     values, half = sorted(ms), 0.98 * math.sqrt(len(ms))
     middle = len(values) / 2
     return {"ms": values[len(values) // 2], "ci_ms": [values[max(0, math.floor(middle - half))],

@@ -115,7 +115,7 @@ def attention_models(tensors: Tensors) -> Iterator[tuple[str, Callable[[], Model
 
 
 def cached_model(tensors: Tensors, q: numpy.ndarray, by_key: numpy.ndarray, v: numpy.ndarray) -> Model:
-    """One new token: the last key and value are given, those before are in a cache that is also where they go."""
+    """One new token: the last key and value are given, earlier ones are in a cache, to which the new ones are added."""
     heads, rows, dim = q.shape
     keys = by_key.shape[1]
     given = {"q": q.reshape(1, 1, heads * rows * dim), "k": by_key[:, -1].reshape(1, 1, heads * dim), "v": v[:, -1].reshape(1, 1, heads * dim),

@@ -1,4 +1,4 @@
-"""What torch calls these blocks, in every layout of the weights: for codegen_peers.py."""
+"""Torch's calls for these blocks, in every layout of the weights: for codegen_peers.py."""
 
 from typing import Callable, Iterator
 

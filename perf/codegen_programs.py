@@ -19,7 +19,7 @@ LEAST_ROUNDS = 7
 
 
 def facts(folder: Path, name: str) -> dict:
-    """What the wrapper of Python knows of a program."""
+    """What the Python wrapper knows about a program."""
     assigned = [node for node in ast.parse((folder / f"{name}.py").read_text()).body
                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper()]
     return {node.targets[0].id: ast.literal_eval(node.value) for node in assigned}

@@ -1,4 +1,4 @@
-"""Sections of codegen.py: is what the search ranks first quicker, and does its cost model rank as measuring does?"""
+"""Sections of codegen.py: is the program that the search ranks first faster, and does its cost model rank as measuring does?"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shown(searches: Searches, run: Path) -> list[dict]:
 
 
 def emit(searches: Searches, run: Path, rank: int) -> Path | None:
-    """The folder of a program; None if no code is made of it."""
+    """The folder of a program; None if it cannot be emitted as code."""
     folder = run.with_name(f"{run.name}-{rank}")
     done = subprocess.run([searches.program, "emit", run, "--program", str(rank), "-o", folder], capture_output=True)
     return folder if done.returncode == 0 else None
@@ -67,7 +67,7 @@ def timed(folder: Path, seconds: float) -> dict:
 
 
 def best_of(searches: Searches, asked: argparse.Namespace, program: str) -> dict | None:
-    """The quickest of the best programs, and the gain that the search claims for the first."""
+    """The fastest of the best programs, and the gain that the search claims for the first."""
     run = searched(searches, asked, program, asked.hardware)
     best, claimed = None, next((one["speedup"] for one in shown(searches, run)), None)
     for rank in range(1, asked.top + 1):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What kernels of CUDA take, as ptxas says (they are compiled for sm_80, not run), beside what the cost model says of them: registers of a
+"""What CUDA kernels take according to ptxas (they are compiled for sm_80, not run), beside what the cost model says: registers of a
 thread, shared memory of a block, and whether tiles of the next step are fetched while one is computed. Of the best programs of built-ins
 that are one graph-defined kernel."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The superoptimizer measured: against Mirage, candidates a second, scaling, policies, ablation of pruning, Z3.
+"""The superoptimizer measured: against Mirage, candidates per second, scaling, policies, ablation of pruning, Z3.
 
 CPU-time numbers mean about the same on a loaded machine, wall-clock ones do not; the load is written beside each table.
 Every run has a limit of its own, and one that is cut off says so. --quick takes under 3 minutes. The times that threads wait

@@ -62,7 +62,7 @@ def search(program: str, espalier: Path, *flags: str) -> tuple[dict, str]:
 
 
 def stages(log: str) -> list[tuple[str, float]]:
-    """Of those that are complete: its words, and the CPU seconds since the start."""
+    """Of each complete stage: its words, and the CPU seconds since the start."""
     found = re.findall(r"stage \d+ of \d+: (.*): complete after ([\d.]+) CPU s", log)
     return [(words, float(seconds)) for words, seconds in found]
 

@@ -53,7 +53,7 @@ def simulate(tree: str, chosen: argparse.Namespace) -> list[dict]:
 
 
 def table(rows: list[dict]) -> str:
-    """One line a layout, one column a policy."""
+    """One line per layout, one column per policy."""
     lines = ["| tree | | workers | ranks x threads | " + " | ".join(POLICIES) + " |", "|---|---|---|---|" + "---|" * len(POLICIES)]
     groups: dict[tuple, dict[str, dict]] = {}
     for row in rows:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs to go on with many open subtrees: CPU time of a run that is stopped and resumed over that of one that is not.
+"""What it costs to resume with many open subtrees: CPU time of a run that is stopped and resumed over that of one that is not.
 
 The root of a binomial tree has 100,000 or a million children, all of which are open when the run stops. Both executions count,
 without what a process needs to start; the smallest of several interleaved rounds.

@@ -28,7 +28,7 @@ inline constexpr int constant_variable = -1;
 /// An index into one dimension: a sum of digits, and of a number that is not 0; none is index 0. Normal: sorted, and
 /// neighbouring digits of a variable that stand as they do in the variable are one digit.
 using Form = std::vector<Digit>;
-using Index = std::vector<Form>; ///< one a dimension
+using Index = std::vector<Form>; ///< one per dimension
 
 void normalise(Form& form);
 /// to + factor * form, normal.

@@ -11,7 +11,7 @@ namespace espalier::verify {
 /// Rising indices along one dimension.
 using Indices = std::vector<std::int64_t>;
 
-/// The elements of a tensor that are needed: the product of a list a dimension.
+/// The elements of a tensor that are needed: the product of one list per dimension.
 struct Region {
     bool is_needed = false;
     std::vector<Indices> dims;

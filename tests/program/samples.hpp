@@ -84,7 +84,7 @@ inline Graph fused_gated_mlp() {
     return kernel;
 }
 
-/// Attention for few queries: the first kernel splits the keys in 4 and puts out partial sums of P V and of P, two
+/// Attention for few queries: the first kernel splits the keys in 4 and outputs partial sums of P V and of P, two
 /// library kernels add them up, a second graph-defined kernel divides. Q [2, 8, 64], K [2, 64, 4096], V [2, 4096, 64].
 inline Graph split_attention() {
     Graph first;

@@ -10,7 +10,7 @@ using namespace program;
 using enum OpCode;
 using Ops = std::vector<Op>;
 
-/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is put out.
+/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is the output.
 Graph of(Ops ops, Shape const& shape = {4, 6}) {
     Graph out{.inputs = {{"a", shape}, {"b", shape}, {"c", shape}}, .ops = std::move(ops)};
     out.outputs = {2 + static_cast<int>(out.ops.size())};

@@ -8,7 +8,7 @@ namespace {
 using namespace program;
 using enum OpCode;
 
-/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is put out.
+/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is the output.
 Graph of(std::vector<Op> ops) {
     Graph out{.inputs = {{"a", {4, 6}}, {"b", {4, 6}}, {"c", {4, 6}}}, .ops = std::move(ops)};
     out.outputs = {2 + static_cast<int>(out.ops.size())};
@@ -111,7 +111,7 @@ TEST(ProofLaws, norms_are_what_their_definitions_say) {
                                   of({{sub, {}, {0, 1}}, {add, {}, {3, 1}}})));
 }
 
-/// One block that runs `ops` for three steps on tiles of a, b and c as `inputs` say; the last op is put out.
+/// One block that runs `ops` for three steps on tiles of a, b and c as `inputs` say; the last op is the output.
 Graph looped(std::vector<Partition> const& inputs, std::vector<Op> ops) {
     Schedule const schedule{.loop = 3, .inputs = inputs, .output = {0, -1, -1}};
     Graph block{.level = Level::block, .ops = std::move(ops), .schedule = schedule};

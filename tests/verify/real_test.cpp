@@ -22,7 +22,7 @@ using testing::Not;
 using Ops = std::vector<program::Op>;
 using enum OpCode;
 
-/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is put out.
+/// Ops on a, b, c (tensors 0, 1, 2; ops follow from 3); the last one is the output.
 Graph of(Ops ops) {
     Graph out{.inputs = {{"a", {4, 6}}, {"b", {4, 6}}, {"c", {4, 6}}}, .ops = std::move(ops)};
     out.outputs = {2 + static_cast<int>(out.ops.size())};

@@ -26,7 +26,7 @@ struct Buffer {
     program::DType dtype = program::DType::f32; ///< as it is stored; computed tiles are in that of the arithmetic
     program::Shape shape;
     int argument = 0;        ///< input, output: which
-    std::int64_t panel = 0;  ///< of an input that is packed beforehand: so many columns are stored row after row
+    std::int64_t panel = 0;  ///< of an input that is packed beforehand: this many columns are stored row after row
     std::int64_t offset = 0; ///< between: bytes from the start of the workspace; tile: elements from that of the tiles
     int first_step = 0;      ///< tile: of its kernel's steps, the one that makes it
     int last_step = 0;       ///< ... and the last one that needs it

@@ -8,7 +8,7 @@
 
 namespace espalier::problems::mugraph {
 
-/// The program that a node stands for, with numbers for all symbols. `outputs` are the kernel tensors that it puts out.
+/// The program that a node stands for, with numbers for all symbols. `outputs` are the kernel tensors that it outputs.
 [[nodiscard]] program::Graph program_of(Target const& target, Space const& space, Node const& node, Sizes const& sizes,
                                         program::TensorIds const& outputs);
 /// The block graph of one of its graph-defined kernels. `operands` are the shapes of its operands.

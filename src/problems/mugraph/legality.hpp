@@ -24,7 +24,7 @@ public:
     /// Whether a graph-defined kernel of these operands leaves ops enough.
     [[nodiscard]] bool can_begin(KernelState const& state, Begin const& begin, int graphs_left) const;
 
-    /// Whether the block could end: everything in it is read or put out.
+    /// Whether the block could end: everything in it is read or is an output.
     [[nodiscard]] bool is_complete(BlockState const& state) const;
     /// Every axis that is there joins a dimension that all outputs have, and no other axis does anything.
     [[nodiscard]] bool can_join(BlockState const& state, Joins const& joins) const;
@@ -49,7 +49,7 @@ private:
     [[nodiscard]] int ops_left(BlockState const& state) const;
     [[nodiscard]] bool can_use_up(int unconsumed, int ops_left, int graphs_left) const;
     [[nodiscard]] bool is_output(program::SymbolicShape const& shape) const;
-    /// Whether the last kernel may leave so many tensors that nothing reads.
+    /// Whether the last kernel may leave this many tensors that nothing reads.
     [[nodiscard]] bool can_be_outputs(int unconsumed) const;
     [[nodiscard]] bool fits_memory(BlockState const& state, ValueId first, int count) const;
 

@@ -63,7 +63,7 @@ public:
     /// With the device that the experiment asks for.
     Verifier(Target const& target, Space const& space, config::VerifyConfig const& config, std::uint64_t seed);
 
-    /// A cheap test on a shape other than that of the search; `outputs` are the kernel tensors put out.
+    /// A cheap test on a shape other than that of the search; `outputs` are the kernel tensors that it outputs.
     [[nodiscard]] SecondShape try_second_shape(Node const& node, program::TensorIds const& outputs,
                                                Explorer const& explorer) const;
     /// Everything: the form on a shrunk shape, the program at its real shape, and a proof.

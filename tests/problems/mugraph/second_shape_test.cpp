@@ -89,7 +89,7 @@ TEST(SecondShape, without_one_nothing_is_said) {
 
 // --- outputs ---
 
-/// Y = X W, put out twice under different names.
+/// Y = X W, output twice under different names.
 TEST(Outputs, that_are_equal_are_two_tensors) {
     MugraphConfig config;
     config.program.dims = {{"B", 4}, {"K", 6}, {"N", 2}};

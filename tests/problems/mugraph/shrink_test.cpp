@@ -111,7 +111,7 @@ void for_each_kernel_on(Node const& node, Space const& space, program::SymbolicS
     }
 }
 
-/// Of a kernel that puts out one of its tiles, along the dimensions from which its axes cut it or along others.
+/// Of a kernel that outputs one of its tiles, along the dimensions from which its axes cut it or along others.
 std::vector<SymbolicShape> results_of(Target const& target, Node const& node, program::SymbolicShapes const& shapes) {
     auto const& begin = node.begin[0];
     std::vector<SymbolicShape> out;
