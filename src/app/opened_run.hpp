@@ -35,7 +35,7 @@ public:
     void check_keys() const;
     /// The summary with the kind's own numbers.
     [[nodiscard]] base::Json summary_json() const;
-    /// As the kind presents them, each with what is known of it; null: the kind has none.
+    /// As the kind presents them, each with what is known about it; null: the kind has none.
     [[nodiscard]] base::Json results_json(std::size_t top) const;
     /// The same, of what a list for people has.
     [[nodiscard]] problems::Listing listed(std::size_t top) const;
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::string text(std::size_t top, Rows rows = Rows::worthwhile) const;
     /// The funnel and what to do about it, for people.
     [[nodiscard]] std::string funnel_text() const;
-    /// What is known of all results, in words; see problems::known_text.
+    /// What is known about all results, in words; see problems::known_text.
     [[nodiscard]] std::string known_text() const;
     /// A rank from 1, or a key of 16 hexadecimal digits. Throws InputError.
     [[nodiscard]] std::size_t find(std::string const& rank_or_key) const;

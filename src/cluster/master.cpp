@@ -104,7 +104,7 @@ void Master::receive(std::size_t member, Farewell const& farewell) {
     farewells_.trace_events += farewell.trace_events;
 }
 
-/// The member's lease goes back into the queue; whatever it still says of it is of an old epoch.
+/// The member's lease goes back into the queue; whatever it still says about it is of an old epoch.
 void Master::lose(std::size_t member) {
     auto const& lease = leases_[member];
     base::log::warn("rank {}{}{} has been silent for {:.1f} s: its subtrees go to others", lease.rank.value,

@@ -2,7 +2,7 @@
 
 #include "espalier/program/op.hpp"
 
-/// What pointwise ops give in floating point, and what is known of the sign of functions.
+/// What pointwise ops give in floating point, and what is known about the sign of functions.
 namespace espalier::program::rules {
 
 using Signs = std::span<Sign const>;

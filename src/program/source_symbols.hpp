@@ -15,7 +15,7 @@ struct Relation {
     std::string name;
     std::vector<std::string> factors;
 };
-/// What the ops of a source say of its dimensions. It is found while the source is elaborated, one thing at a time.
+/// What the ops of a source say about its dimensions. It is found while the source is elaborated, one thing at a time.
 struct Relations {
     std::vector<Relation> products;
     std::vector<std::int64_t> sizes; ///< that no name stands for

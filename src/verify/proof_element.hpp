@@ -11,7 +11,7 @@
 
 namespace espalier::verify::proof {
 
-/// A graph of any level with what inference says of it and of its bodies.
+/// A graph of any level with what inference says about it and of its bodies.
 struct TypedGraph {
     explicit TypedGraph(program::Graph const& of);
 

@@ -68,7 +68,7 @@ class Bash(Described):
         self.assertEqual(self.complete("show", "--format", "=", "s"), {"svg"})
         self.assertEqual(self.complete("trace", "runs", "--by", "="), {"rank", "thread", "phase", "node"})
         self.assertEqual(self.complete("completion", ""), {"bash", "zsh", "fish"})
-        self.assertEqual(self.complete("search", "--threads", ""), set(), "nothing is known of a number")
+        self.assertEqual(self.complete("search", "--threads", ""), set(), "nothing is known about a number")
 
     def test_files_and_folders(self):
         self.assertEqual(self.complete("search", "a"), {"a b.yaml"})

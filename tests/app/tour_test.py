@@ -3,8 +3,9 @@
 stands below them.
 
 What varies is masked on both sides: dates, times, rates, sizes of memory, numbers of threads, random seeds, and the seconds at which a
-result was found. Exit codes must be those that fit the output. In what is said of a run that was stopped or resumed, all counts vary, too. Warnings and lines of progress are left
-out, because they depend on the machine. A line `...` stands for any lines, and blanks between columns for any number of them.
+result was found. Exit codes must be those that fit the output. In the output for a run that was stopped or resumed, all counts vary,
+too. Warnings and lines of progress are left out, because they depend on the machine. A line `...` stands for any lines, and blanks
+between columns stand for any number of blanks.
 """
 
 import os
@@ -183,7 +184,6 @@ class Commands(Shell):
             for link in re.findall(r"\]\(([^)#]+)\)", readme.read_text()):
                 with self.subTest(link, readme=str(readme.relative_to(PROJECT))):
                     self.assertTrue(link.startswith("https://") or (readme.parent / link).exists())
-
 
     def test_every_path_that_a_readme_names_is_there(self):
         for readme in READMES:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-/// Members that are all there, a queue of a given length, and what members say of themselves.
+/// Members that are all there, a queue of a given length, and what members say about themselves.
 struct BalancerTest : testing::Test {
     BalancerTest() { make({{Rank{0}}, {Rank{1}}, {Rank{2}}}); }
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-/// Signs against numbers: what is said of a value must hold for all values that its operands may have.
+/// Signs against numbers: what is said about a value must hold for all values that its operands may have.
 namespace espalier::verify {
 namespace {
 
@@ -26,7 +26,7 @@ Numbers numbers_of(Sign sign) {
     if (sign == Sign::any) out.insert(out.end(), {-0.25, -1, -9});
     return out;
 }
-/// The most that can be said of them.
+/// The most that can be said about them.
 Sign sign_of_all(Numbers const& numbers) {
     auto const least = *std::ranges::min_element(numbers);
     return least > 0 ? Sign::positive : least == 0 ? Sign::nonnegative : Sign::any;

@@ -46,7 +46,7 @@ struct Pace {
 
 /// Problem-specific numbers are put in by the caller under the problem's name.
 [[nodiscard]] base::Json summary_json(RunSummary const& summary);
-/// `funnel` is the problem's own account of it, if it has one; `known` is what is known of the results.
+/// `funnel` is the problem's own account of it, if it has one; `known` is what is known about the results.
 [[nodiscard]] std::string summary_text(RunSummary const& summary, std::string const& funnel = {},
                                        std::string const& known = {});
 

@@ -13,7 +13,7 @@ enum class Policy : std::uint8_t {
     hybrid,      ///< budgeted subtrees that ranks share
 };
 
-/// All that is to be known of a policy, in one table.
+/// All that is to be known about a policy, in one table.
 struct PolicyInfo {
     Policy policy;
     std::string_view name; ///< as in the experiment file

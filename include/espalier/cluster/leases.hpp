@@ -17,7 +17,7 @@ struct MemberInfo {
     int ranks = 1;
 };
 
-/// What one member holds, and what it last said of itself.
+/// What one member holds, and what it last said about itself.
 struct Lease {
     enum class State : std::uint8_t { awaited, active, lost, gone };
     struct SentBatch {

@@ -76,7 +76,7 @@ enum class LoopSide : std::uint8_t {
     after_loop, ///< one, after the loop
 };
 
-/// What inference says of every tensor of a graph.
+/// What inference says about every tensor of a graph.
 struct TensorInfo {
     Shape shape;
     LoopSide side = LoopSide::in_loop; ///< block level

@@ -80,7 +80,7 @@ using MeaningRule = Meaning (*)(OpInfo const&, RuleInput<std::int64_t> const&, S
 
 /// In floating point, with a bound on rounding; `b` is not looked at by ops of one operand.
 using RealRule = Real (*)(Real a, Real b, Attributes const&);
-/// What is known of the value of a function that has no laws, by the signs of its arguments.
+/// What is known about the value of a function that has no laws, by the signs of its arguments.
 using SignRule = Sign (*)(std::span<Sign const> arguments, Attributes const&);
 /// For which arguments a function without laws is defined. (div and sqrt, which have laws, are looked at as such.)
 enum class Domain : std::uint8_t { everywhere, positive_first };

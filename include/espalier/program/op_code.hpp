@@ -11,7 +11,7 @@ enum class Level : std::uint8_t { kernel, block, thread };
 inline constexpr std::array<std::string_view, 3> level_names{"kernel", "block", "thread"};
 
 /// The operators. One more is an enumerator and its name here, and its row in src/program/op_table.cpp, which says all
-/// that is known of it; without either nothing compiles.
+/// that is known about it; without either nothing compiles.
 enum class OpCode : std::uint8_t {
     matmul,
     concat_matmul, ///< (a, b, c, d): [a b] [c; d] = a c + b d

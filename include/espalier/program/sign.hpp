@@ -5,7 +5,7 @@
 
 namespace espalier::program {
 
-/// What is known of a value wherever it is defined. Ordered: a later one says more.
+/// What is known about a value wherever it is defined. Ordered: a later one says more.
 enum class Sign : std::uint8_t { any, nonnegative, positive };
 
 /// Of a product; a quotient has the sign of the product, with a divisor that is positive if it is not negative.

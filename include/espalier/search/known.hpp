@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// What is known of a result, in closed sets of words that all problems share.
+/// What is known about a result, in closed sets of words that all problems share.
 namespace espalier::search {
 
 /// How a result was verified.
@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, 3> executed_names{"no", "within to
 enum class CostSource : std::uint8_t { estimated, simulated, measured };
 inline constexpr std::array<std::string_view, 3> cost_source_names{"estimated", "simulated", "measured"};
 
-/// What is known of how far it is from the best there is.
+/// What is known about how far it is from the best there is.
 enum class Optimality : std::uint8_t {
     none,    ///< nothing
     gap,     ///< a bound on it

@@ -37,7 +37,7 @@ struct EmitMark {
     bool operator==(EmitMark const&) const = default;
 };
 
-/// Everything since the last harvest, and what is still to do: together they say all there is to say of a rank.
+/// Everything since the last harvest, and what is still to do: together they say all there is to say about a rank.
 struct Harvest {
     Counts counts;
     std::vector<ResultRecord> results;

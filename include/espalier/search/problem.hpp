@@ -20,7 +20,7 @@
 ///                                                                       +-> and expand it anyway
 namespace espalier::search {
 
-/// What assess() says of a node.
+/// What assess() says about a node.
 struct Assessment {
     enum class Action : std::uint8_t { expand, prune, candidate };
     Action action = Action::expand;
@@ -30,7 +30,7 @@ struct Assessment {
 [[nodiscard]] constexpr Assessment prune_it(base::ReasonId reason) { return {Assessment::Action::prune, reason}; }
 [[nodiscard]] constexpr Assessment is_candidate() { return {Assessment::Action::candidate, {}}; }
 
-/// What verify() says of one candidate. Without a result it needs a reason; either may also be expanded further.
+/// What verify() says about one candidate. Without a result it needs a reason; either may also be expanded further.
 template <class Result>
 struct VerifyOutcome {
     std::optional<Result> result;

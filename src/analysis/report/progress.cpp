@@ -37,7 +37,7 @@ std::vector<ProgressPoint> recorded(store::RunRecord const& record) {
     return points;
 }
 
-/// What the run file says of the end; nothing while it runs, or if it was killed.
+/// What the run file says about the end; nothing while it runs, or if it was killed.
 std::optional<ProgressPoint> end_of(RunSummary const& summary) {
     auto const& record = summary.record;
     if (summary.is_live || record.executions.empty() || record.stop_reason == "running") return {};

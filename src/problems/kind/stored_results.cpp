@@ -20,7 +20,7 @@ struct WordSet {
     std::optional<Word> nothing = {}; ///< the word that says that nothing is known
 };
 
-/// `verified: 24 proved, 2 random`; a word that all share stands alone. Empty if nothing is known of any.
+/// `verified: 24 proved, 2 random`; a word that all share stands alone. Empty if nothing is known about any.
 template <class Word, std::size_t N>
 std::string counted(WordSet<Word, N> const& set, std::vector<search::Known> const& results) {
     std::string text;

@@ -45,7 +45,7 @@ program::Schedule schedule_of(Target const& target, Space const& space, Begin co
     return out;
 }
 
-/// The tensors of a block that nothing reads or that are stored all the same, in order.
+/// The tensors of a block that nothing reads or that are stored anyway, in order.
 program::TensorIds put_out(Graph const& block, std::uint32_t stored) {
     auto count = block.inputs.size();
     for (auto const& op : block.ops) count += static_cast<std::size_t>(program::output_count(block, op));

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] Classes const& classes_for(NodeState const& at, std::span<std::uint8_t const> operands);
     /// Every schedule of a complete node; of those that look alike to what follows the cheapest, if the space says so.
     [[nodiscard]] List of_complete(NodeState const& at);
-    /// Of the kernels up to `kernel`, whose operands fit; nothing is known of its ops yet.
+    /// Of the kernels up to `kernel`, whose operands fit; nothing is known about its ops yet.
     [[nodiscard]] List of_operands(NodeState const& at, int kernel);
 
     void clear();

@@ -133,7 +133,7 @@ void ValueMaker::announce(Values const& values, Question const& question) {
     }
 }
 
-/// All that is known of an op's outcome without computing it: shape, side of the loop, expression.
+/// All that is known about an op's outcome without computing it: shape, side of the loop, expression.
 std::optional<Reject> ValueMaker::outline(Values const& values, Question const& question, PartialTensor& value) {
     auto const& row = question.op.row();
     auto const operands = question.operands;

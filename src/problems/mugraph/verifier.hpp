@@ -14,7 +14,7 @@
 
 namespace espalier::problems::mugraph {
 
-/// What is known of an algebraic form in a class of schedules, whatever its numbers: one check serves all of them.
+/// What is known about an algebraic form in a class of schedules, whatever its numbers: one check serves all of them.
 struct FormCheck {
     verify::Comparison functions;  ///< with square roots as random functions, which has an error bound
     bool holds_with_roots = false; ///< with square roots that multiply as roots do; a proof must follow
@@ -68,8 +68,8 @@ public:
                                                Explorer const& explorer) const;
     /// Everything: the form on a shrunk shape, the program at its real shape, and a proof.
     [[nodiscard]] Finding verify(Node const& node, Explorer& explorer, FormMemo& forms) const;
-    /// Finding i for node i, each what verify() says of it. A device gets the programs together. Throws Stopped if the
-    /// run stops.
+    /// Finding i for node i, each what verify() says about it. A device gets the programs together. Throws Stopped if
+    /// the run stops.
     [[nodiscard]] std::vector<Finding> verify_all(std::span<Node const> nodes, Explorer& explorer,
                                                   FormMemo& forms) const;
 
@@ -89,7 +89,7 @@ private:
         program::Graph candidate;
         FormCheck check;
     };
-    /// What is known of forms, and those that are to be checked together.
+    /// What is known about forms, and those that are to be checked together.
     struct Forms {
         FormMemo& known;
         std::vector<OpenForm> open;

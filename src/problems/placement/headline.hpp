@@ -20,7 +20,7 @@ struct Best {
 [[nodiscard]] std::vector<Best> best_of(std::vector<Pair> const& pairs,
                                         std::vector<search::ResultRecord> const& results);
 
-/// What the paper's abstract says of its own experiments, for ours.
+/// What the paper's abstract says about its own experiments, for ours.
 struct Headline {
     double improved_share = 0;
     double best_speedup = 1;

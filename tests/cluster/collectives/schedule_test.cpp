@@ -107,7 +107,7 @@ TEST(Schedule, what_cannot_be_done_is_refused_with_the_step) {
     EXPECT_THAT(refusal(foreign), HasSubstr("another reduction group"));
 }
 
-/// What the states say of who holds what is what the schedules say, for every program.
+/// What the states say about who holds what is what the schedules say, for every program.
 TEST(Schedule, all_programs_can_be_done_and_are_complete) {
     for (auto const request : {Request::all_reduce, Request::reduce_scatter, Request::all_gather}) {
         auto const programs = tests::all_programs({2, 2}, 5, request);

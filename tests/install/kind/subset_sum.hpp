@@ -18,7 +18,7 @@ namespace search = espalier::search;
 struct Config {
     std::vector<std::int64_t> numbers; ///< positive
     std::int64_t target = 0;
-    search::Known claims{.verified = search::Verification::proved}; ///< what its results say is known of them
+    search::Known claims{.verified = search::Verification::proved}; ///< what its results say is known about them
 
     bool operator==(Config const&) const = default;
 };

@@ -106,7 +106,7 @@ TEST(DomainSearch, a_quotient_is_not_turned_over_where_its_divisor_may_be_zero) 
     expect_right_programs(config);
 }
 
-/// What `espalier verify` says of a stored program.
+/// What `espalier verify` says about a stored program.
 Checked recheck(program::Source const& input, program::Source const& result) {
     MugraphConfig config;
     config.program = input;

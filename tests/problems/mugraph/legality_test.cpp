@@ -18,7 +18,7 @@ MugraphConfig with_limits(int kernel_ops, int block_ops) {
     return config;
 }
 
-/// What is said of a kernel op after some steps; nothing: it may be appended.
+/// What is said about a kernel op after some steps; nothing: it may be appended.
 std::optional<Reject> said_of(Parts& parts, std::vector<Step> const& before, Step const& step, int graphs_left) {
     parts.replay.run(path_of(before));
     auto const outcome = parts.values.of(step, parts.replay.kernel());

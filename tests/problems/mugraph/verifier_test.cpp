@@ -95,7 +95,7 @@ TEST(Judge, floats_can_only_refute) {
     EXPECT_EQ(judge(good_form, evidence), Judgement::undecided);
 }
 
-/// Every complete program of a small search, and what a verifier says of it.
+/// Every complete program of a small search, and what a verifier says about it.
 class Bench {
 public:
     explicit Bench(MugraphConfig const& config)
