@@ -268,7 +268,7 @@ ProblemSectionOf<MutationConfig> const& problem_section() {
     static ProblemSectionOf<MutationConfig> const section(
         {.name = "mutation",
          .example = "{kind: mutation, program: {...}, family: named10, max_ops: 3}",
-         .file = "config/mutation/conv.yaml",
+         .file = "config/mutation/dilated-conv.yaml",
          .reads = {max_results, verify_batch}},
         mutation_section());
     return section;
