@@ -41,6 +41,9 @@ inline std::string const minimal_mugraph =
     "problem:\n  kind: mugraph\n  program: {builtin: rmsnorm_linear}\nresults: {path: runs/x}\n";
 inline std::string const minimal_placement =
     "problem:\n  kind: placement\n  hierarchy: [{name: node, size: 1}]\nresults: {path: runs/x}\n";
+inline std::string const minimal_mutation = "problem:\n  kind: mutation\n  program: {inputs: {X: [2, 4], W: [4, 2]}, "
+                                            "ops: [{out: Y, op: matmul, in: [X, W]}], outputs: [Y]}\n"
+                                            "results: {path: runs/x}\n";
 inline std::string const minimal_substitution = "problem: {kind: substitution}\nresults: {path: runs/x}\n";
 
 inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
