@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`espalier collectives`: programs of a placement search on real ranks, their sums, their times; calibration; bad input."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 import harness
 from harness import DONE, ESPALIER, Case, launcher
 
+MPI_YIELD = os.environ.get("ESPALIER_MPI_YIELD", "")
 SIZES = ("--size", "64B..1KiB", "--repeats", "6")      # 64, 256, 1024
 
 
@@ -36,7 +38,9 @@ results: {{path: {name}}}
         self.assertEqual(result.code, DONE, result.text)
 
     def collectives(self, *arguments, ranks: int = 4):
-        return self.finished(self.start(*launcher(ranks), ESPALIER, "collectives", *arguments))
+        """With the preload waiting ranks yield: here are more of them than cores."""
+        preload = ["-env", "LD_PRELOAD", MPI_YIELD] if MPI_YIELD else []
+        return self.finished(self.start(*launcher(ranks), *preload, ESPALIER, "collectives", *arguments))
 
 
 class Measured(Placements):

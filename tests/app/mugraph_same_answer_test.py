@@ -96,7 +96,8 @@ class StoppedElsewhere(StoppedAnswers):
 class Disturbed(Answers):
     def test_after_sigterm_in_the_middle(self):
         yaml = self.reference(LONG)
-        job = self.search(yaml, "--set", "cluster.budget=20ms", ranks=2, isolated=True)
+        with harness.one_core():
+            job = self.search(yaml, "--set", "cluster.budget=20ms", ranks=2, isolated=True)
         job.until_searching()
 
         job.signal(signal.SIGTERM)
@@ -107,7 +108,8 @@ class Disturbed(Answers):
 
     def test_after_kill_9_of_everything(self):
         yaml = self.reference(LONG)
-        job = self.search(yaml, "--set", "cluster.budget=20ms", *harness.EAGER_CHECKPOINTS, ranks=2)
+        with harness.one_core():
+            job = self.search(yaml, "--set", "cluster.budget=20ms", "--set", "cluster.checkpoint=100ms", "--set", "cluster.commit=20ms", ranks=2)
         job.until(lambda: self.has_checkpoint() and self.nodes_on_disk() > 0, "a checkpoint")
 
         job.kill_everything()

@@ -61,7 +61,7 @@ with torch.no_grad():
 class Torch(Case):
     def built(self, dtype: str) -> Path:
         yaml = self.superoptimization(f"builtin: gated_mlp, {SIZES}, dtype: {dtype}", "{from: full, blocks: {min: 1}}")
-        self.finished(self.search(yaml, "--quiet", "--max-time", "10s", "--force"))
+        self.finished(self.search(yaml, "--quiet", "--max-nodes", "60000", *harness.SMALL_BUDGET, "--force"))
         result = self.espalier("emit", "run", "--format", "torch", "-o", dtype)
         self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
         built = subprocess.run(["sh", "build"], cwd=self.folder / dtype, env={**harness.environment(), **QUICK}, capture_output=True, text=True)

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "espalier/config/hardware_config.hpp"
+#include "espalier/config/load.hpp"
 #include "espalier/problems/mugraph/mugraph_config.hpp"
 #include "espalier/problems/placement/placement_config.hpp"
-#include "espalier/problems/problems.hpp"
+#include "espalier/problems/substitution/substitution_config.hpp"
 #include "espalier/problems/uts/uts_config.hpp"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +49,18 @@ inline std::string const minimal_mutation = "problem:\n  kind: mutation\n  progr
                                             "results: {path: runs/x}\n";
 inline std::string const minimal_substitution = "problem: {kind: substitution}\nresults: {path: runs/x}\n";
 
+/// The sections of all kinds, without what searches them; tests/problems compares them with the list of kinds.
+inline ProblemSections const& sections() {
+    static ProblemSections const all{&problems::uts::problem_section(), &problems::mugraph::problem_section(),
+                                     &problems::placement::problem_section(),
+                                     &problems::substitution::problem_section()};
+    return all;
+}
+inline Experiments const& experiments() {
+    static Experiments const all(sections());
+    return all;
+}
+
 inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
     std::vector<Override> out;
     for (auto const& text : texts) out.push_back(parse_override(text));
@@ -53,7 +68,7 @@ inline std::vector<Override> overrides(std::vector<std::string> const& texts) {
 }
 
 inline RunConfig parse(std::string_view text, std::vector<std::string> const& sets = {}) {
-    return problems::experiments().parse(text, "exp.yaml", overrides(sets));
+    return experiments().parse(text, "exp.yaml", overrides(sets));
 }
 
 /// The whole report, empty if the experiment is good.
@@ -69,6 +84,22 @@ inline std::string errors_of(std::string_view text, std::vector<std::string> con
 /// A mugraph problem of these keys, from column 11 of line 1 on.
 inline std::string with_problem(std::string const& keys) {
     return "problem: {kind: mugraph, " + keys + "}\nresults: {path: x}\n";
+}
+
+inline std::string with_hardware(std::string const& hardware) {
+    return with_problem("program: {builtin: lora}, hardware: " + hardware);
+}
+
+/// What a machine might have been measured to be.
+inline HardwareConfig measured() {
+    auto here = unmeasured_here();
+    here.is_to_be_measured = false;
+    here.memory_bandwidth = 34'100'000'000;
+    here.launch = std::chrono::nanoseconds(1230);
+    here.multiprocessors = 2;
+    here.matmul_tflops = {.f16 = 0.344, .bf16 = 0.344, .f32 = 0.344, .f64 = 0.172};
+    here.function_tops = 0.0095625;
+    return here;
 }
 
 inline MugraphConfig mugraph(RunConfig const& config) { return config.problem.as<MugraphConfig>(); }

@@ -39,7 +39,7 @@ protected:
     ~Folder() override { fs::remove_all(folder_); }
 
     void write(std::string const& name, std::string const& text) const { std::ofstream(folder_ / name) << text; }
-    [[nodiscard]] RunConfig load() const { return problems::experiments().load(folder_ / "exp.yaml"); }
+    [[nodiscard]] RunConfig load() const { return experiments().load(folder_ / "exp.yaml"); }
     [[nodiscard]] std::string errors() const {
         try {
             (void)load();
@@ -198,7 +198,7 @@ TEST_F(HardwareFiles, keys_that_only_newer_files_have_may_be_missing) {
 }
 
 TEST(HardwareConfig, the_schema_has_no_defaults_for_what_a_map_takes_from_another_machine) {
-    auto const schema = base::Json::parse(problems::experiments().schema_json());
+    auto const schema = base::Json::parse(experiments().schema_json());
     std::size_t seen = 0;
     std::function<void(base::Json const&)> const look = [&](base::Json const& part) {
         if (!part.is_structured()) return;

@@ -12,22 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-std::string with_hardware(std::string const& hardware) {
-    return with_problem("program: {builtin: lora}, hardware: " + hardware);
-}
 HardwareConfig hardware(std::string const& text, std::vector<std::string> const& sets = {}) {
     return mugraph(parse(with_hardware(text), sets)).hardware;
-}
-/// A machine as it might have been measured.
-HardwareConfig measured() {
-    auto here = unmeasured_here();
-    here.is_to_be_measured = false;
-    here.memory_bandwidth = 34'100'000'000;
-    here.launch = 1230ns;
-    here.multiprocessors = 2;
-    here.matmul_tflops = {.f16 = 0.344, .bf16 = 0.344, .f32 = 0.344, .f64 = 0.172};
-    here.function_tops = 0.0095625;
-    return here;
 }
 
 TEST(Here, is_a_word_that_waits_for_its_numbers) {
@@ -106,49 +92,6 @@ TEST(MeasureSection, is_not_part_of_the_identity_of_a_run) {
 
     EXPECT_EQ(identity_text(plain), identity_text(other));
     EXPECT_EQ(problem_text(plain.problem), problem_text(other.problem));
-}
-
-TEST(MeasureSection, five_are_measured_where_the_machine_is_here_and_none_elsewhere) {
-    auto const count = [](std::string const& machine, std::vector<std::string> const& sets = {}) {
-        auto const config = parse(with_hardware(machine), sets);
-        return problems::kind_of(config).measured_at_end(config);
-    };
-    EXPECT_EQ(count("here"), 5u);
-    EXPECT_EQ(count("a100"), 0u);
-    EXPECT_EQ(count("here", {"measure.top=0"}), 0u);
-    EXPECT_EQ(count("a100", {"measure.top=2"}), 2u);
-    auto const uts = parse(minimal);
-    EXPECT_EQ(problems::kind_of(uts).measured_at_end(uts), 0u);
-}
-
-TEST(Prepared, a_resumed_run_keeps_the_machine_it_began_with) {
-    auto const config = parse(with_hardware("here"));
-    auto stored = config;
-    auto own = stored.problem.as<MugraphConfig>();
-    own.hardware = measured();
-    stored.problem = problems::mugraph::problem_section().hold(own);
-
-    auto const prepared = problems::kind_of(config).prepared(config, {.stored = [&] { return stored; }});
-
-    EXPECT_EQ(prepared, stored);
-    EXPECT_EQ(problem_text(prepared.problem), problem_text(stored.problem));
-}
-
-TEST(Prepared, an_experiment_that_names_a_machine_stays_as_it_is) {
-    for (auto const& text : {with_hardware("h100"), with_hardware("{from: cpu, l2: 1MiB}"), minimal}) {
-        auto const config = parse(text);
-        auto const asks_nothing = []() -> std::optional<RunConfig> { throw base::InputError("asked"); };
-
-        EXPECT_EQ(problems::kind_of(config).prepared(config, {.stored = asks_nothing}), config);
-    }
-}
-
-TEST(Prepared, a_run_for_another_machine_says_nothing_about_here) {
-    auto const config = parse(with_hardware("here")), stored = parse(with_hardware("a100"));
-
-    auto const prepared = problems::kind_of(config).prepared(config, {.stored = [&] { return stored; }});
-
-    EXPECT_EQ(prepared.problem.as<MugraphConfig>().hardware.name, "here");
 }
 
 } // namespace

@@ -40,7 +40,7 @@ TEST(KindKeys, identity_is_made_of_what_the_problem_reads_and_what_decides) {
 TEST(KindKeys, what_an_earlier_version_stored_is_read) {
     auto const stored = minimal + "search: {threads: 3, seed: 1, best_only: true}\nverify: {tests: 5}\n";
 
-    EXPECT_EQ(problems::experiments().parse_stored(stored), parse(minimal, {"search.threads=3"}));
+    EXPECT_EQ(experiments().parse_stored(stored), parse(minimal, {"search.threads=3"}));
 }
 
 } // namespace

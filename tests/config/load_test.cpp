@@ -19,7 +19,7 @@ fs::path const examples = fs::path(ESPALIER_SOURCE_DIR) / "config";
 
 std::string input_error_of(fs::path const& file) {
     try {
-        (void)problems::experiments().load(file);
+        (void)experiments().load(file);
     } catch (base::InputError const& error) {
         return error.what();
     }
@@ -84,7 +84,7 @@ TEST(Examples, every_example_loads_and_writes_to_the_folder_of_its_name) {
 
     EXPECT_GE(files.size(), 27u);
     for (auto const& file : files)
-        EXPECT_EQ(problems::experiments().load(file).results.path, "runs/" + file.stem().string()) << file;
+        EXPECT_EQ(experiments().load(file).results.path, "runs/" + file.stem().string()) << file;
 }
 
 TEST(Examples, every_example_starts_with_a_comment) {
@@ -104,7 +104,7 @@ TEST(Examples, the_readme_names_every_example_of_its_own) {
 TEST(Examples, there_is_one_for_every_builtin_program) {
     std::set<std::string> shown;
     for (auto const& file : example_files())
-        if (auto const config = problems::experiments().load(file); kind_of(config.problem) == "mugraph")
+        if (auto const config = experiments().load(file); kind_of(config.problem) == "mugraph")
             shown.insert(mugraph(config).builtin);
 
     for (auto const& builtin : program::builtins())

@@ -75,7 +75,7 @@ TEST(Overrides, an_error_shows_the_origin) {
 
 TEST(Overrides, a_flag_is_named_as_the_origin) {
     try {
-        (void)problems::experiments().parse(minimal, "exp.yaml", {{"search.max_time", "10", "--max-time"}});
+        (void)experiments().parse(minimal, "exp.yaml", {{"search.max_time", "10", "--max-time"}});
         FAIL() << "an error expected";
     } catch (ConfigError const& error) {
         EXPECT_STREQ(error.what(), "--max-time: error: 'search.max_time' = 10 has no unit: use 10s");
@@ -103,7 +103,7 @@ TEST(Overrides, errors_of_the_file_come_first_and_those_of_overrides_in_their_or
 }
 
 std::string path_of_flag(std::string const& value) {
-    return problems::experiments()
+    return experiments()
         .parse(minimal, "test.yaml", {{"results.path", value, "--results", Override::Form::literal}})
         .results.path;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using base::Json;
 
-Json schema() { return Json::parse(problems::experiments().schema_json()); }
+Json schema() { return Json::parse(experiments().schema_json()); }
 
 using Visit = std::function<void(std::string const& key, Json const& described)>;
 

@@ -211,7 +211,7 @@ class RandomDamage(Case):
 
     def killed(self, yaml: Path) -> Path:
         """A run that was killed: its shards were not closed, and it has two checkpoints."""
-        job = self.search(yaml, "--results", "whole", "--set", "cluster.checkpoint=100ms", "--set", "cluster.commit=50ms", threads=2)
+        job = self.search(yaml, "--results", "whole", "--set", "cluster.checkpoint=100ms", "--set", "cluster.commit=20ms", threads=2)
         job.until((self.folder / "whole" / "checkpoint.previous.h5").exists, "two checkpoints")
         job.kill_everything()
         self.assertTrue(list((self.folder / "whole").glob("trace/*/*.log")), "the log of a shard that was not closed")
@@ -267,7 +267,7 @@ class RandomDamage(Case):
 
     def test_resume(self):
         """Of a run that was killed: refused, or exact in the end, repaired or not."""
-        yaml = self.experiment("T1", granularity=20, name="uts.yaml")
+        yaml = self.experiment("T1", granularity=4 * harness.GRANULARITY // 5, name="uts.yaml")
         whole = self.killed(yaml)
         for _ in range(self.rounds // 3):
             run, what = self.damaged(whole)

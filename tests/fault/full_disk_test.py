@@ -48,7 +48,7 @@ class FullDisk(Case):
     def fills_up(self, **shape) -> None:
         """Others fill the disk during a run that has written a checkpoint there."""
         self.mount("size=8m")
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=2 * GRANULARITY)
         where = ["--results", "disk/run", *harness.EAGER_CHECKPOINTS]
         first = self.search(experiment, *where, **shape)
         first.until(lambda: self.nodes_on_disk("disk/run") > 0, "a checkpoint")

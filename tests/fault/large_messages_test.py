@@ -19,7 +19,7 @@ TRIES = int(os.environ.get("ESPALIER_TEST_TRIES", "2"))
 
 class LargeCommits(Case):
     def test_workers_that_die_while_rank_0_is_paused_do_not_end_it(self):
-        experiment = self.experiment("T3L", granularity=6)
+        experiment = self.experiment("T3L", granularity=12)
         for number in range(TRIES):
             with self.subTest(number=number):
                 job = self.until_launcher_bears_it(experiment, lambda: self.without_two_senders(experiment))

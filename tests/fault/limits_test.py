@@ -30,7 +30,7 @@ class Limits(Case):
         return self.expect_complete(tree, job)
 
     def test_the_time_limit_counts_for_each_execution(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY * 2)   # five times what the limits below leave time for
+        experiment = self.experiment("T1", granularity=2 * GRANULARITY)   # five times what the limits below leave time for
 
         first = self.stopped(experiment, "time_limit", "--max-time", "300ms")
         for _ in range(10):     # on a machine that is busy this may not suffice for a single commit

@@ -34,7 +34,7 @@ class LostWorkers(Case):
         return job
 
     def test_one_of_three_workers_is_killed(self):
-        self.disturbed("T1", [2], granularity=GRANULARITY // 2)
+        self.disturbed("T1", [2])
 
     def test_two_of_three_workers_are_killed_on_the_deep_tree(self):
         self.disturbed("T3", [1, 3], granularity=2 * GRANULARITY)
@@ -49,7 +49,7 @@ class LostHosts(Case):
     """A host that goes takes the launcher's proxy with it, and hydra's mpiexec gives up the whole job then."""
 
     def without_hosts(self, victims: list[int]) -> None:
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=2 * GRANULARITY)
         job = self.search(experiment, *harness.SHORT_LEASE, *harness.EAGER_CHECKPOINTS, ranks=4, isolated=True)
         job.until(lambda: self.nodes_on_disk() > 0, "a checkpoint")
         ranks = job.ranks()
@@ -74,7 +74,7 @@ class LostHosts(Case):
 
 class StoppedWorker(Case):
     def test_a_worker_that_is_stopped_for_longer_than_its_lease_comes_back(self):
-        job = self.search(self.experiment("T3", granularity=2 * GRANULARITY), *harness.SHORT_LEASE, ranks=4, isolated=True)
+        job = self.search(self.experiment("T3", granularity=4 * GRANULARITY), *harness.SHORT_LEASE, ranks=4, isolated=True)
         job.until_searching()
         worker = job.ranks()[3]
 
@@ -99,7 +99,7 @@ class StoppedWorker(Case):
 
 class LostMaster(Case):
     def without_rank_0(self, *arguments, ranks: int) -> None:
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=2 * GRANULARITY)
         short = ["--set", "cluster.lease=200ms", *harness.EAGER_CHECKPOINTS]
         job = self.search(experiment, *short, *arguments, ranks=ranks, isolated=True)
         job.until(lambda: self.nodes_on_disk() > 0, "a checkpoint")

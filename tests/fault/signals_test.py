@@ -16,11 +16,11 @@ SHAPES = [(3, 1), (1, 2), (2, 2), (4, 1), (2, 1)]      # ranks x threads, anothe
 class Stop(Case):
     def chain(self, tree: str, signals: list[signal.Signals]) -> None:
         """Stops a run again and again, each time with other ranks and threads, then lets it finish."""
-        experiment = self.experiment(tree, granularity=GRANULARITY * 3 // 2)
+        experiment = self.experiment(tree, granularity=3 * GRANULARITY)
         done = -1
         for number, (ranks, threads) in zip(signals, SHAPES):
             job = self.search(experiment, *harness.SHORT_LEASE, ranks=ranks, threads=threads, isolated=True)
-            job.until_searching()
+            job.until_searching(beyond=max(done, 0))
 
             job.signal(number)
             job.wait()
@@ -45,7 +45,7 @@ class Stop(Case):
         self.chain("T3", [signal.SIGINT, signal.SIGTERM])
 
     def alone(self, number: signal.Signals) -> None:
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=GRANULARITY)
         job = self.search(experiment, threads=2)
         job.until_searching()
 
@@ -114,7 +114,7 @@ class KilledRun(Stamped):
         return left
 
     def test_kill_9_of_everything_after_periodic_checkpoints(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY)
+        experiment = self.experiment("T1", granularity=3 * GRANULARITY)
 
         self.killed("T1", 3, 1, experiment, *harness.EAGER_CHECKPOINTS)
         self.killed("T1", 1, 2, experiment, *harness.EAGER_CHECKPOINTS)
@@ -133,7 +133,7 @@ class KilledRun(Stamped):
         self.assertGreater(left["total_cpu_seconds"], 0)
 
     def test_kill_9_of_everything_after_a_checkpoint_by_usr1(self):
-        experiment = self.experiment("T3", granularity=GRANULARITY * 2 // 3)
+        experiment = self.experiment("T3", granularity=3 * GRANULARITY // 2)
 
         self.killed("T3", 2, 1, experiment, *harness.SHORT_LEASE)
         last = self.search(experiment, threads=2)

@@ -13,7 +13,7 @@ from harness import GRANULARITY, Case
 
 class Singletons(Case):
     def test_a_second_process_on_a_folder_is_refused_by_pid_and_host_and_the_first_ends_exact(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=GRANULARITY)
         first = self.search(experiment)
         first.until_searching()
 
@@ -24,7 +24,7 @@ class Singletons(Case):
         self.expect_complete("T1", first)
 
     def test_force_does_not_replace_a_run_that_is_being_written(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=2 * GRANULARITY)
         first = self.search(experiment, threads=2)
         first.until_searching()
 
@@ -34,7 +34,7 @@ class Singletons(Case):
         self.expect_complete("T1", first)
 
     def test_of_four_processes_that_start_together_one_ends_exact(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=GRANULARITY)
 
         jobs = [self.search(experiment) for _ in range(4)]
         results = [self.finished(job) for job in jobs]
@@ -43,7 +43,7 @@ class Singletons(Case):
         self.expect_complete("T1")
 
     def test_a_lock_that_a_killed_process_left_does_not_lock(self):
-        experiment = self.experiment("T1", granularity=GRANULARITY // 2)
+        experiment = self.experiment("T1", granularity=GRANULARITY)
         first = self.search(experiment)
         first.until_searching()
         first.kill_everything()

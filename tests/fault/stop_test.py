@@ -44,7 +44,7 @@ class LongNodes(Case):
                 self.expect_stopped("signal", context=job.describe())
 
     def test_what_was_given_up_is_done_after_a_resume(self):
-        yaml = self.experiment(NARROW, granularity=6000)
+        yaml = self.experiment(NARROW, granularity=12000)     # the root alone takes longer than a limit below
         for _ in range(3):
             self.search(yaml, "--max-time", "300ms", threads=2).wait(PATIENCE_S)
         self.finished(self.search(yaml, "--set", "search.max_time=0s", threads=2))

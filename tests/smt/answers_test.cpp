@@ -38,6 +38,14 @@ void on_threads(int count, Work const& work) {
     for (int i = 0; i < count; ++i) threads.emplace_back([&work, i] { work(i); });
 }
 
+/// Again and again: a thread that has the question may not have begun the query, and an interrupt before it does
+/// nothing.
+template <class HasEnded>
+void interrupt_until(std::initializer_list<Context*> contexts, HasEnded const& has_ended) {
+    for (; !has_ended(); std::this_thread::sleep_for(1ms))
+        for (auto* const context : contexts) context->interrupt();
+}
+
 TEST(Answers, every_question_is_asked_once_by_any_number_of_threads) {
     for (int const threads : {1, 2, 4, 8}) {
         Answers answers;
@@ -82,11 +90,14 @@ TEST(Answers, a_thread_that_waits_answers_what_was_announced) {
     for (int i = 0; i < 5; ++i) answers.announce(question(i));
 
     {
-        std::jthread const first([&] { EXPECT_EQ(answers.ask({"endless", endless_text}, one), std::nullopt); });
-        std::jthread const second([&] { EXPECT_EQ(answers.ask({"endless", endless_text}, other), std::nullopt); });
+        std::atomic<int> ended = 0;
+        auto const ask = [&](Context& context) {
+            EXPECT_EQ(answers.ask({"endless", endless_text}, context), std::nullopt);
+            ++ended;
+        };
+        std::jthread const first([&] { ask(one); }), second([&] { ask(other); });
         while (!answers.find(question(4).about)) std::this_thread::sleep_for(1ms);
-        one.interrupt();
-        other.interrupt();
+        interrupt_until({&one, &other}, [&] { return ended == 2; });
     }
 
     auto const [fewer, more] = std::minmax({one.statistics().queries, other.statistics().queries});
@@ -111,13 +122,14 @@ TEST(Answers, a_thread_that_waits_wakes_when_the_run_stops) {
     Answers answers;
     Context one({.rlimit = 0, .timeout_net = 0ms}), other({.rlimit = 0, .timeout_net = 0ms});
     std::atomic<bool> is_stopping = false;
-    std::atomic<int> stopped = 0;
+    std::atomic<int> stopped = 0, ended = 0;
     auto const ask = [&](Context& context) {
         try {
             EXPECT_EQ(answers.ask({"endless", endless_text}, context, base::StopToken(is_stopping)), std::nullopt);
         } catch (base::Stopped const&) {
             ++stopped;
         }
+        ++ended;
     };
 
     answers.announce(question(1));
@@ -127,8 +139,7 @@ TEST(Answers, a_thread_that_waits_wakes_when_the_run_stops) {
             std::this_thread::sleep_for(1ms); // one is in the query, the other waits
         is_stopping = true;
         while (stopped == 0) std::this_thread::sleep_for(1ms);
-        one.interrupt();
-        other.interrupt();
+        interrupt_until({&one, &other}, [&] { return ended == 2; });
     }
 
     EXPECT_EQ(stopped, 1) << "the one that waited";

@@ -18,6 +18,7 @@ public:
         int good_writes = std::numeric_limits<int>::max(); ///< positioned writes before all of them fail
         bool is_last_torn = false;                         ///< half of the first failing write reaches the disk
         std::function<void()> before_flock = {};           ///< once
+        std::function<void()> before_every_flock = {};
         std::size_t most_bytes = std::numeric_limits<std::size_t>::max(); ///< that a read or write moves at once
         int interruptions = 0;                                            ///< reads and writes that a signal interrupts
     };

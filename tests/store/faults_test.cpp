@@ -64,6 +64,7 @@ using espalier::store::logged_name;
 
 extern "C" int flock(int fd, int operation) noexcept {
     if (auto const hook = std::exchange(faults.before_flock, nullptr)) hook();
+    if (faults.before_every_flock) faults.before_every_flock();
     if (!faults.has_no_flock) return static_cast<int>(syscall(SYS_flock, fd, operation));
     errno = ENOLCK;
     return -1;

@@ -53,12 +53,13 @@ TEST(FolderLock, a_reader_that_asks_is_no_writer_to_another_one) {
 TEST(FolderLock, a_writer_waits_until_a_reader_has_asked) {
     TemporaryFolder const temporary;
     auto reader = std::make_unique<AskingReader>(temporary.path());
-    std::jthread const ends_soon([&] {
-        ::usleep(50'000);
-        reader.reset();
-    });
+    int tries = 0;
+    Faults const faults({.before_every_flock = [&] {
+        if (++tries == 3) reader.reset();
+    }});
 
     EXPECT_EQ(refusal(temporary.path()), "");
+    EXPECT_GE(tries, 3);
 }
 
 TEST(FolderLock, a_lock_names_its_owner_and_nothing_of_the_one_before) {

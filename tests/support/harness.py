@@ -1,18 +1,21 @@
 """What the end-to-end tests share: experiments, jobs that are started, watched, signalled and always cleaned up, and the
 published counts.
 
-Environment: ESPALIER is the executable, MPIEXEC the launcher (default `mpiexec`), ESPALIER_RESEAL the helper of tests/store, ESPALIER_TEST_GRANULARITY how slow nodes are in
-tests that need time to disturb a run (default 50: T1 takes about 5 CPU seconds; instrumented builds want less),
+Environment: ESPALIER is the executable, MPIEXEC the launcher (default `mpiexec`), ESPALIER_RESEAL the helper of tests/store,
+ESPALIER_TEST_GRANULARITY how slow nodes are in tests that need time to disturb a run (default 50: T1 takes about 3 CPU seconds, and on
+a quicker machine nodes are made slower until it does, see pace(); instrumented builds want less),
 ESPALIER_TEST_SLOWNESS by which factor this build is slower than a release (default 1): time limits and leases grow with it.
 A script of tests ends with `harness.main()`, which returns 77 if every test was skipped.
 """
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -54,6 +57,31 @@ class Tree(NamedTuple):
 PUBLISHED = {"T1": Tree(4130071, 3305118, 10), "T2": Tree(4117769, 2342762, 81), "T3": Tree(4112897, 3599034, 1572),
              "T4": Tree(4132453, 3108986, 134), "T5": Tree(4147582, 2181318, 20),
              "T3L": Tree(111345631, 89076904, 17844)}
+
+
+@functools.cache
+def pace() -> float:
+    """How much quicker this machine does a search than the one for which granularities are written, at least 1: what comes at a fixed time
+    (a line of progress, a lease, a checkpoint, a limit) then finds as much left to do as there. CPU time, so that others do not matter."""
+    with tempfile.TemporaryDirectory(prefix="espalier-pace-") as folder:
+        Path(folder, "pace.yaml").write_text("problem: {kind: uts, tree: {type: geometric, shape: fixed, b: 4, depth: 8, seed: 19}, granularity: 50}\n"
+                                             "results: {path: run}\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run([ESPALIER, "search", "pace.yaml", "--quiet", "--threads", "1"], cwd=folder, env=environment(), stdout=subprocess.DEVNULL, check=True)
+        took_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    cores = min(len(os.sched_getaffinity(0)), 4)    # no test has more ranks and threads than four
+    return max(1.0, 0.2 / took_s) * max(1.0, cores / 2)
+
+
+@contextlib.contextmanager
+def one_core():
+    """What is started meanwhile has a single core, all of its ranks and threads together: it takes as long wherever there are more."""
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(all_cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_cores)
 
 
 def launcher(ranks: int, *, isolated: bool = False) -> list[str]:
@@ -205,9 +233,14 @@ class Job:
     def until_says(self, text: str, timeout_s: float = 120 * SLOWNESS) -> None:
         self.until(lambda: text in self.stderr, f"saying {text!r}", timeout_s)
 
-    def until_searching(self) -> None:
-        """The first line of progress is printed some 0.3 s after the start, when nodes have been counted."""
-        self.until(lambda: re.search(r"[1-9][\d.]* ?[kM]? nodes \|", self.stderr), "showing progress")
+    def until_searching(self, beyond: int = 0) -> None:
+        """The first line of progress is printed some 0.3 s after the start. It must tell of more nodes than an earlier execution did."""
+        self.until(lambda: any(nodes > 1.01 * beyond for nodes in self.told_nodes()), "showing progress")
+
+    def told_nodes(self) -> list[float]:
+        """As lines of progress say: to three digits."""
+        told = re.findall(r"([\d.]+) ?([kMG]?) nodes \|", self.stderr)
+        return [float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[unit] for number, unit in told]
 
     def until_ranks_have_ended(self) -> None:
         """By themselves: a launcher that has ended, well or not, may leave some for a moment."""
@@ -297,10 +330,12 @@ class Case(unittest.TestCase):
         return path
 
     def experiment(self, tree: str = "T1", *, granularity: int = 1, name: str = "experiment.yaml") -> Path:
-        return self.file(name, f"problem: {{kind: uts, tree: {tree}, granularity: {granularity}}}\nresults: {{path: run}}\n")
+        """A tree with a granularity of its own is one that takes time: as much as written on every machine."""
+        slowness = granularity if granularity == 1 else round(granularity * pace())
+        return self.file(name, f"problem: {{kind: uts, tree: {tree}, granularity: {slowness}}}\nresults: {{path: run}}\n")
 
     def stoppable(self, tree: str = "T1", **name) -> Path:
-        """Two CPU seconds: a node limit at a fortieth of it stops it on a machine that is busy otherwise, too."""
+        """More than a CPU second: a node limit at a fortieth of it stops it on a machine that is busy otherwise, too."""
         return self.experiment(tree, granularity=2 * GRANULARITY // 5, **name)
 
     def superoptimization(self, program: str, space: str = "mirage", *, prune: str = "native", name: str = "experiment.yaml") -> Path:
