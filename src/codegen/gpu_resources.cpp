@@ -5,9 +5,9 @@
 #include "espalier/codegen/gpu_text.hpp"
 
 #include "espalier/base/error.hpp"
+#include "espalier/base/scratch_folder.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
@@ -44,24 +44,6 @@ std::string plain_name(std::string const& mangled) {
     return mangled.substr(static_cast<std::size_t>(end - mangled.data()), length);
 }
 
-/// A folder that is gone afterwards.
-class ScratchFolder {
-public:
-    ScratchFolder() : path_((fs::temp_directory_path() / "espalier-XXXXXX").string()) {
-        if (mkdtemp(path_.data()) == nullptr) throw base::SystemError("{}: cannot make a folder there", path_);
-    }
-    ~ScratchFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    ScratchFolder(ScratchFolder const&) = delete;
-    ScratchFolder& operator=(ScratchFolder const&) = delete;
-    [[nodiscard]] fs::path operator/(std::string_view name) const { return fs::path(path_) / name; }
-
-private:
-    std::string path_;
-};
-
 /// A row for each kernel and architecture; shared memory is the plan's, which asks for it when a kernel is launched.
 std::string resources_text(std::vector<KernelResources> const& resources, GpuPlan const& plan) {
     auto const row = [](auto const&... columns) {
@@ -97,7 +79,7 @@ std::vector<KernelResources> resources_in(std::string_view messages) {
 std::vector<KernelResources> cuda_resources(GpuPlan const& plan, std::string const& name) {
     auto const architectures = cuda_architectures(plan);
     if (architectures.empty()) return {};
-    ScratchFolder const folder;
+    base::ScratchFolder const folder;
     std::ofstream(folder / "k.cu") << cuda_kernels(plan, name);
     std::vector<std::string> command{"nvcc",
                                      "-std=c++17",

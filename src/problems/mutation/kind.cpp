@@ -1,8 +1,8 @@
 #include "espalier/problems/mutation/kind.hpp"
 
-#include "crc.hpp"
 #include "recheck.hpp"
 
+#include "espalier/base/crc.hpp"
 #include "espalier/base/error.hpp"
 #include "espalier/problems/mutation/mutation.hpp"
 
@@ -139,8 +139,8 @@ public:
         for (auto const& record : ranked()) {
             auto const partial = partial_of(record);
             auto const mask = equal_on_numbers(mutants, partial.mutant, seed + id);
-            auto const holds =
-                std::cmp_equal(std::ranges::count(mask, 1), partial.equal) && crc32(mask) == partial.mask_crc;
+            auto const holds = std::cmp_equal(std::ranges::count(mask, 1), partial.equal) &&
+                               base::crc32(std::as_bytes(std::span(mask))) == partial.mask_crc;
             visit({++id, record.key, holds, false, static_cast<std::int64_t>(partial.elements), 0,
                    holds ? "" : "it is not equal where the run says so"});
         }

@@ -1,7 +1,6 @@
 #include "espalier/problems/mutation/mutation.hpp"
 
-#include "crc.hpp"
-
+#include "espalier/base/crc.hpp"
 #include "espalier/base/error.hpp"
 #include "espalier/base/hash.hpp"
 
@@ -150,7 +149,9 @@ std::vector<search::VerifyOutcome<Partial>> Mutation::verify(std::span<Node cons
         auto const equal = static_cast<std::uint64_t>(std::ranges::count(mask, 1));
         search::VerifyOutcome<Partial> outcome{
             .result = {}, .reason = base::ReasonId{static_cast<std::uint16_t>(Reason::equal_nowhere)}};
-        if (equal > 0) outcome.result = Partial{node.mutant, node.programs, equal, mask.size(), crc32(mask)};
+        if (equal > 0)
+            outcome.result =
+                Partial{node.mutant, node.programs, equal, mask.size(), base::crc32(std::as_bytes(std::span(mask)))};
         out.push_back(std::move(outcome));
     }
     return out;
