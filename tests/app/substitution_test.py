@@ -73,7 +73,7 @@ class Told(SubstitutionCase):
         told = json.loads(self.espalier("show", "run", "--program", "1", "--format", "json").stdout)
         self.assertEqual(len(text.stdout.splitlines()), 3)
         self.assertIn("proved for all sizes", text.stdout)
-        self.assertEqual({"left", "right", "key", "verified", "condition"}, set(told))
+        self.assertEqual({"left", "right", "key", "verified", "condition", "inputs"}, set(told))
         for side in (told["left"], told["right"]):
             made = [name for one in side["operators"] for name in one["outputs"]]
             self.assertTrue(set(side["outputs"]) <= set(made))

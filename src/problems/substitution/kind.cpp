@@ -79,7 +79,7 @@ public:
     [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
         auto const record = ranked()[id - 1];
         if (format == "text") return text_of(record);
-        return rule_json(record).dump(2) + "\n";
+        return library::to_json(plain_rule(record)).dump(2) + "\n";
     }
     [[nodiscard]] static std::string text_of(search::ResultRecord const& record) {
         auto const condition = rule_of(record).condition;
@@ -87,9 +87,9 @@ public:
                                                 : fmt::format("proved for all sizes {}\n", condition));
     }
     [[nodiscard]] std::string whole(std::string const&) const override {
-        auto rules = base::Json::array();
-        for (auto const& record : ranked()) rules.push_back(rule_json(record));
-        return base::Json{{"version", 1}, {"rules", rules}}.dump(1) + "\n";
+        library::Library out{.space = "taso", .rules = {}};
+        for (auto const& record : ranked()) out.rules.push_back(plain_rule(record));
+        return library::to_json(out).dump(1) + "\n";
     }
     /// Short rules first; equal ones by key.
     [[nodiscard]] std::vector<search::ResultRecord> ranked() const override {

@@ -31,7 +31,7 @@ constexpr OperatorInfo split(Operator code, std::string_view name) {
     return out;
 }
 
-constexpr std::array<OperatorInfo, operator_count> table{{
+constexpr std::array<OperatorInfo, operator_count> all_operators{{
     ranks(2, 2, row(Operator::matmul, "matmul", 2, rules::matmul)),
     commutative(row(Operator::add, "add", 2, rules::pointwise)),
     commutative(row(Operator::mul, "mul", 2, rules::pointwise)),
@@ -61,8 +61,8 @@ constexpr std::array<OperatorInfo, operator_count> table{{
 }};
 
 constexpr bool is_in_order() {
-    for (std::size_t i = 0; i < table.size(); ++i)
-        if (static_cast<std::size_t>(table[i].code) != i) return false;
+    for (std::size_t i = 0; i < all_operators.size(); ++i)
+        if (static_cast<std::size_t>(all_operators[i].code) != i) return false;
     return true;
 }
 static_assert(is_in_order(), "a row at the place of another");
@@ -108,8 +108,8 @@ constexpr std::array<InputClass, class_count> classes{{
 
 } // namespace
 
-std::span<OperatorInfo const, operator_count> operators() { return table; }
-OperatorInfo const& info(Operator code) { return table[static_cast<std::size_t>(code)]; }
+std::span<OperatorInfo const, operator_count> operators() { return all_operators; }
+OperatorInfo const& info(Operator code) { return all_operators[static_cast<std::size_t>(code)]; }
 std::span<InputClass const, class_count> input_classes() { return classes; }
 
 std::uint64_t Nonlinear::operator()(std::uint64_t x) const {

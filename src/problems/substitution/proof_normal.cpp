@@ -33,7 +33,7 @@ private:
         auto bound = of.bound;
         std::map<Var, std::string> roles;
         for (auto const var : bound) roles[var] = role(of, var);
-        std::ranges::sort(bound, {}, [&](Var var) { return std::tie(roles[var], var); });
+        std::ranges::sort(bound, {}, [&](Var const& var) { return std::tie(roles[var], var); });
         std::optional<std::string> best;
         int left = most_namings;
         name_next(of, bound, roles, 0, names, best, left);

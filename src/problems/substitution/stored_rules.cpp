@@ -5,24 +5,54 @@
 
 #include "espalier/base/error.hpp"
 #include "espalier/base/rng.hpp"
+#include "espalier/problems/substitution/tensor_table.hpp"
 
 #include <fmt/format.h>
+
+#include <sstream>
 
 namespace espalier::problems::substitution {
 namespace {
 
-base::Json graph_json(OperatorGraph const& graph) {
-    auto ops = base::Json::array(), outputs = base::Json::array();
+library::Graph plain_graph(OperatorGraph const& graph) {
+    library::Graph out;
     for (int op = 0; op < graph.count; ++op) {
         auto const& [code, a, b] = graph.ops[static_cast<std::size_t>(op)];
-        auto inputs = base::Json::array(), made = base::Json::array();
+        library::Operator one{.op = std::string(info(code).name), .inputs = {}, .outputs = {}};
         for (auto const ref : {a, b})
-            if (ref != no_ref) inputs.push_back(name_of(ref));
-        for (int i = 0; i < info(code).outputs; ++i) made.push_back(name_of(result_of(op, i)));
-        ops.push_back({{"op", info(code).name}, {"inputs", inputs}, {"outputs", made}});
+            if (ref != no_ref) one.inputs.push_back(name_of(ref));
+        for (int i = 0; i < info(code).outputs; ++i) one.outputs.push_back(name_of(result_of(op, i)));
+        out.operators.push_back(std::move(one));
     }
-    for (auto const ref : graph.outputs()) outputs.push_back(name_of(ref));
-    return {{"operators", ops}, {"outputs", outputs}};
+    for (auto const ref : graph.outputs()) out.outputs.push_back(name_of(ref));
+    return out;
+}
+
+/// `n0, 3` of `X1 [n0, 3], W1 [3, n1]`, asked for X1.
+std::vector<std::string> dims_of(std::string const& name, std::string const& condition) {
+    auto const at = condition.find(name + " [");
+    if (at == std::string::npos) return {};
+    auto const from = at + name.size() + 2;
+    std::vector<std::string> out;
+    std::istringstream sizes(condition.substr(from, condition.find(']', from) - from));
+    for (std::string size; std::getline(sizes >> std::ws, size, ',');) out.push_back(size);
+    return out;
+}
+
+library::InputClass class_of(InputClass const& row) {
+    if (row.rank == 0) return library::InputClass::scalar;
+    return row.is_kernel && row.rank == 4 ? library::InputClass::weights : library::InputClass::data;
+}
+
+std::vector<library::Input> plain_inputs(StoredRule const& rule) {
+    std::vector<library::Input> out;
+    for (int slot = 0; slot < input_slots().count(); ++slot) {
+        auto const ref = static_cast<Ref>(slot);
+        if (!rule.left.is_read(ref) && !rule.right.is_read(ref)) continue;
+        auto const& row = input_classes()[static_cast<std::size_t>(input_slots().class_of(slot))];
+        out.push_back({name_of(ref), class_of(row), row.rank, dims_of(name_of(ref), rule.condition)});
+    }
+    return out;
 }
 
 } // namespace
@@ -35,13 +65,15 @@ StoredRule rule_of(search::ResultRecord const& record) {
 
 std::string rule_text(StoredRule const& rule) { return to_text(rule.left) + "\n" + to_text(rule.right) + "\n"; }
 
-base::Json rule_json(search::ResultRecord const& record) {
+library::Rule plain_rule(search::ResultRecord const& record) {
     auto const rule = rule_of(record);
-    base::Json out{{"key", fmt::format("{:016x}", record.key)}, {"verified", search::name(record.verification)}};
-    if (!rule.condition.empty()) out["condition"] = rule.condition;
-    out["left"] = graph_json(rule.left);
-    out["right"] = graph_json(rule.right);
-    return out;
+    return {.key = fmt::format("{:016x}", record.key),
+            .verified = record.verification,
+            .condition = rule.condition,
+            .inputs = plain_inputs(rule),
+            .parameters = {},
+            .left = plain_graph(rule.left),
+            .right = plain_graph(rule.right)};
 }
 
 bool is_proved_again(StoredRule const& rule) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "espalier/base/json.hpp"
+#include "espalier/problems/substitution/library.hpp"
 #include "espalier/problems/substitution/operator_graph.hpp"
 #include "espalier/search/types.hpp"
 
@@ -17,9 +17,8 @@ struct StoredRule {
 [[nodiscard]] StoredRule rule_of(search::ResultRecord const& record);
 [[nodiscard]] std::string rule_text(StoredRule const& rule);
 
-/// `{"key", "verified", "condition", "left", "right"}`; a side is `{"operators": [{"op", "inputs", "outputs"}],
-/// "outputs"}`.
-[[nodiscard]] base::Json rule_json(search::ResultRecord const& record);
+/// As a plain value, for libraries and JSON.
+[[nodiscard]] library::Rule plain_rule(search::ResultRecord const& record);
 
 /// Whether both sides agree for other sizes and values than those of the search.
 [[nodiscard]] bool holds_again(StoredRule const& rule, std::uint64_t seed);
