@@ -79,9 +79,11 @@ int dispatch(CLI::App& app, Arguments const& arguments) {
         base::put(manual_page(described(app), base::build_info().version));
         return 0;
     }
-    auto const open = [](std::string const& folder) { return std::make_unique<OpenedRun>(folder); };
+    problems::Tools const tools{
+        [](std::string const& folder) { return std::make_unique<OpenedRun>(folder); },
+        [&](problems::SearchRequest const& request) { return search_for_command(request, arguments.search); }};
     for (auto const& command : arguments.own)
-        if (app.got_subcommand(command.name)) return command.run(open);
+        if (app.got_subcommand(command.name)) return command.run(tools);
     base::complain_as_is(app.help());
     return static_cast<int>(ExitCode::usage);
 }

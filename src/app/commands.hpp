@@ -3,6 +3,7 @@
 #include "command_line.hpp"
 
 #include "espalier/base/log.hpp"
+#include "espalier/problems/kind/command.hpp"
 
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct SearchArguments {
     std::string command_line;
 };
 int search_command(SearchArguments const& arguments);
+/// The search that a kind's own command asks for; `usual` has what holds for all of the program.
+[[nodiscard]] problems::SearchEnd search_for_command(problems::SearchRequest const& request, SearchArguments usual);
 
 int check_command(std::vector<std::string> const& files, bool json);
 int schema_command();

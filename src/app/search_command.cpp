@@ -82,7 +82,33 @@ run::Request request_of(SearchArguments const& arguments) {
 
 } // namespace
 
-int search_command(SearchArguments const& arguments) {
+namespace {
+
+/// A text as a file, for as long as this object lives.
+class ExperimentFile {
+public:
+    explicit ExperimentFile(std::string const& text) {
+        auto pattern = (std::filesystem::temp_directory_path() / "espalier-XXXXXX").string();
+        auto const descriptor = ::mkstemp(pattern.data());
+        auto* const file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
+        auto const is_written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+        if (file == nullptr || std::fclose(file) != 0 || !is_written)
+            throw base::SystemError("{}: no file can be written there", pattern);
+        path_ = pattern;
+    }
+    ExperimentFile(ExperimentFile const&) = delete;
+    ExperimentFile& operator=(ExperimentFile const&) = delete;
+    ~ExperimentFile() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    [[nodiscard]] std::string path() const { return path_.string(); }
+
+private:
+    std::filesystem::path path_;
+};
+
+problems::SearchEnd run_search(SearchArguments const& arguments) {
     std::signal(SIGUSR1, SIG_IGN); // before the search listens: a launcher may announce a dead rank by it
     auto const comm = cluster::make_communicator([&] { return start_patience(arguments); });
     auto log = arguments.log;
@@ -92,17 +118,31 @@ int search_command(SearchArguments const& arguments) {
     auto const voice = voice_of(arguments);
     run::SearchRun search(request, voice, *comm);
     int code = static_cast<int>(ExitCode::failure);
+    auto const is_first = comm->rank().value == 0;
     try {
         code = search.run();
     } catch (std::exception const& error) {
         base::log::error(base::describe(error).text);
         if (comm->size() > 1) end_degraded(*comm, code);
-        return code;
+        return {code, is_first};
     }
     if (search.lost_ranks() > 0) end_degraded(*comm, code);
     std::fflush(stdout);
     comm->finish(code);
-    return code;
+    return {code, is_first};
+}
+
+} // namespace
+
+int search_command(SearchArguments const& arguments) { return run_search(arguments).code; }
+
+problems::SearchEnd search_for_command(problems::SearchRequest const& request, SearchArguments usual) {
+    ExperimentFile const file(request.experiment);
+    usual.experiment = file.path();
+    if (!request.max_time.empty()) usual.max_time = request.max_time;
+    usual.force = request.force;
+    usual.json = request.json;
+    return run_search(usual);
 }
 
 } // namespace espalier::app

@@ -100,6 +100,7 @@ public:
         for (auto& result : results) {
             if (!known.find(result.key)) known.add(problem_->measure(result, workspace));
             result = *known.find(result.key);
+            if constexpr (TellsMeasured<P>) problem_->measured(result, workspace);
         }
     }
     /// The smallest costs among the results.

@@ -84,6 +84,7 @@ concept SearchProblem = requires(P const& problem, typename P::Node const& node,
 //
 //     Verifies     candidates become results
 //     Measures     ... after they were measured, with the host's cores to themselves
+//     TellsMeasured ... and the next stage is told
 //     Bounded      branch and bound: the answer is all results equal to the best
 //     Classed      ... equal to the best of their class
 //     Prioritized  best-first order
@@ -107,6 +108,13 @@ template <class P>
 concept Measures = Verifies<P> &&
     requires(P const& problem, ResultRecord const& record, typename P::Workspace& workspace) {
     { problem.measure(record, workspace) } -> std::same_as<ResultRecord>;
+};
+
+/// What a record is after it was measured, now or earlier: the problem may emit it for the next stage.
+template <class P>
+concept TellsMeasured = Measures<P> &&
+    requires(P const& problem, ResultRecord const& record, typename P::Workspace& workspace) {
+    { problem.measured(record, workspace) } -> std::same_as<void>;
 };
 
 /// Branch and bound: a lower bound of the cost of every result below the node.

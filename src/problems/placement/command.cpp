@@ -166,7 +166,7 @@ Command collectives_command() {
             .examples = "Examples:\n  mpiexec -n 8 espalier collectives runs/placement --top 10 --size 1KiB..64MiB\n"
                         "  mpiexec -n 8 espalier collectives --calibrate -o hardware.yaml",
             .options = options(*arguments),
-            .run = [arguments](RunOpener const& open) { return execute(*arguments, open); }};
+            .run = [arguments](Tools const& tools) { return execute(*arguments, tools.open); }};
 }
 
 } // namespace espalier::problems::placement

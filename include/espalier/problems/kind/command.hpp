@@ -32,13 +32,33 @@ public:
 /// Reads a run folder. Throws InputError.
 using RunOpener = std::function<std::unique_ptr<OpenRun>(std::string const& folder)>;
 
+/// A search that a command asks for, with an experiment that it wrote itself.
+struct SearchRequest {
+    std::string experiment; ///< as YAML
+    std::string name;       ///< of it, for messages
+    std::string max_time;   ///< empty: no limit
+    bool force = false;     ///< replace a run that is in the folder
+    bool json = false;      ///< the summary
+};
+struct SearchEnd {
+    int code = 0; ///< as `search` would exit with
+    bool is_first = true; ///< this is rank 0, which has the run
+};
+using Searcher = std::function<SearchEnd(SearchRequest const&)>;
+
+/// What a command may ask of the rest of the program.
+struct Tools {
+    RunOpener open;
+    Searcher search;
+};
+
 /// A command that a kind brings along.
 struct Command {
     std::string name;
     std::string help;
     std::string examples;
     std::vector<Option> options;
-    std::function<int(RunOpener const&)> run; ///< gives the exit code
+    std::function<int(Tools const&)> run; ///< gives the exit code
 };
 
 } // namespace espalier::problems

@@ -1,0 +1,366 @@
+#include "espalier/problems/rewrite/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace espalier::problems::rewrite {
+namespace {
+
+using model::Model;
+using model::Node;
+
+/// Ops that only hold or pass on values: nobody counts them as work.
+bool is_plain(Node const& node) {
+    return node.domain.empty() && (node.op == "Constant" || node.op == "Identity" || node.op == "ConstantOfShape");
+}
+std::string full_name(Node const& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
+
+/// Rules over the reals: what they read may also be a constant (a bound, an axis), what they make is real.
+bool is_real_node(Node const& node, Model const& model, model::Facts const& facts) {
+    for (auto const& name : node.outputs) {
+        if (name.empty()) continue;
+        auto const type = facts.types.find(name);
+        if (type == facts.types.end() || !model::is_real(type->second.element)) return false;
+    }
+    return std::ranges::all_of(node.inputs, [&](auto const& name) {
+        if (name.empty() || model.constant(name) != nullptr || facts.constants.contains(name)) return true;
+        auto const type = facts.types.find(name);
+        return type != facts.types.end() && model::is_real(type->second.element);
+    });
+}
+
+/// Nodes in the order of the file, but each as late as the first one that needs it: chains stay together, and what is
+/// not understood does not stand between them.
+struct Line {
+    std::vector<std::size_t> nodes;
+    std::vector<char> is_free; ///< by node: may be rewritten
+};
+
+/// The longest stretches of free nodes that follow each other.
+std::vector<std::vector<std::size_t>> stretches(Line const& line) {
+    std::vector<std::vector<std::size_t>> out(1);
+    for (auto const node : line.nodes) {
+        if (line.is_free[node])
+            out.back().push_back(node);
+        else if (!out.back().empty())
+            out.emplace_back();
+    }
+    if (out.back().empty()) out.pop_back();
+    return out;
+}
+
+/// How many values of the stretch are alive between its node i - 1 and its node i.
+std::vector<std::size_t> widths(Model const& model, std::vector<std::size_t> const& stretch) {
+    std::map<std::string, std::size_t> made, last;
+    for (std::size_t i = 0; i < stretch.size(); ++i) {
+        for (auto const& name : model.nodes[stretch[i]].inputs)
+            if (made.contains(name)) last[name] = i;
+        for (auto const& name : model.nodes[stretch[i]].outputs) made[name] = i;
+    }
+    std::vector<std::size_t> out(stretch.size() + 1, 0);
+    for (auto const& [name, end] : last)
+        for (auto i = made[name] + 1; i <= end; ++i) ++out[i];
+    return out;
+}
+
+/// Ends of parts: the fewest values cross them, and then they are few.
+std::vector<std::size_t> ends(std::vector<std::size_t> const& width, std::size_t most) {
+    auto const count = width.size() - 1;
+    constexpr auto infinite = std::numeric_limits<std::size_t>::max() / 2;
+    std::vector<std::size_t> cost(count + 1, infinite), from(count + 1, 0);
+    cost[0] = 0;
+    for (std::size_t end = 1; end <= count; ++end)
+        for (auto begin = end > most ? end - most : 0; begin < end; ++begin) {
+            auto const now = cost[begin] + (end < count ? 2 * width[end] + 1 : 0);
+            if (now < cost[end]) {
+                cost[end] = now;
+                from[end] = begin;
+            }
+        }
+    std::vector<std::size_t> out;
+    for (auto end = count; end > 0; end = from[end]) out.push_back(end);
+    std::ranges::reverse(out);
+    return out;
+}
+
+class PartMaker {
+public:
+    PartMaker(Model const& model, model::Facts const& facts) : model_(model), facts_(facts) {
+        for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+            for (auto const& name : model.nodes[i].inputs) readers_[name].insert(i);
+            for (auto const& name : model.nodes[i].captured) readers_[name].insert(i);
+        }
+        for (auto const& output : model.outputs) readers_[output.name].insert(outside);
+    }
+
+    [[nodiscard]] Part make(std::vector<std::size_t> nodes) {
+        Part part{.graph = {.opset = model_.opset()}, .inputs = {}, .outputs = {}, .nodes = std::move(nodes)};
+        std::map<std::string, ValueId> ids;
+        for (auto const index : part.nodes) {
+            auto const& node = model_.nodes[index];
+            Operation op{make_kernel(node.op, node.attributes), {}, {}, index};
+            for (auto const& name : node.inputs) op.in.push_back(operand(part, ids, name));
+            for (auto const& name : node.outputs) {
+                auto const id = static_cast<ValueId>(part.graph.values.size());
+                part.graph.values.push_back({name.empty() ? model::Known{} : facts_.types.at(name), nullptr});
+                if (!name.empty()) ids[name] = id;
+                op.out.push_back(id);
+            }
+            part.graph.ops.push_back(std::move(op));
+        }
+        std::set<std::size_t> const inside(part.nodes.begin(), part.nodes.end());
+        for (auto const index : part.nodes)
+            for (auto const& name : model_.nodes[index].outputs)
+                if (std::ranges::any_of(readers_[name], [&](auto reader) { return !inside.contains(reader); })) {
+                    part.outputs.push_back(name);
+                    part.graph.outputs.push_back(ids.at(name));
+                }
+        part.structure = structure_of(part.graph);
+        return part;
+    }
+
+private:
+    static constexpr auto outside = std::numeric_limits<std::size_t>::max();
+
+    [[nodiscard]] ValueId operand(Part& part, std::map<std::string, ValueId>& ids, std::string const& name) {
+        if (name.empty()) return no_value;
+        if (auto const found = ids.find(name); found != ids.end()) return found->second;
+        auto const id = static_cast<ValueId>(part.graph.values.size());
+        ids[name] = id;
+        if (auto constant = known(name)) {
+            part.graph.values.push_back({{constant->array.element, constant->array.dims}, std::move(constant)});
+            return id;
+        }
+        part.graph.values.push_back({facts_.types.at(name), nullptr});
+        part.graph.inputs.push_back(id);
+        part.inputs.push_back(name);
+        return id;
+    }
+    [[nodiscard]] ConstantPtr known(std::string const& name) {
+        if (auto const found = constants_.find(name); found != constants_.end()) return found->second;
+        auto const own = model_.constants.find(name);
+        auto const inferred = facts_.constants.find(name);
+        model::TensorPtr const tensor = own != model_.constants.end()        ? own->second
+                                        : inferred != facts_.constants.end() ? inferred->second
+                                                                             : nullptr;
+        auto constant = tensor ? make_constant(model::to_array(*tensor), tensor) : nullptr;
+        constants_.emplace(name, constant);
+        return constant;
+    }
+
+    Model const& model_;
+    model::Facts const& facts_;
+    std::map<std::string, std::set<std::size_t>> readers_;
+    std::map<std::string, ConstantPtr> constants_;
+};
+
+Understood examined(Model const& model, model::Facts const& facts, Line& line) {
+    Understood out;
+    line.is_free.assign(model.nodes.size(), 0);
+    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+        auto const& node = model.nodes[i];
+        auto const reason = model::not_understood(node, model, facts);
+        line.is_free[i] = !reason && is_real_node(node, model, facts);
+        if (is_plain(node)) continue;
+        ++out.nodes;
+        if (!reason) {
+            ++out.understood;
+            continue;
+        }
+        ++out.opaque;
+        ++out.opaque_ops[full_name(node)];
+        out.reasons.emplace(full_name(node), *reason);
+    }
+    return out;
+}
+
+/// Depth first from the outputs: what belongs together is together.
+std::vector<std::size_t> chained(Model const& model) {
+    std::map<std::string, std::size_t> maker;
+    for (std::size_t i = 0; i < model.nodes.size(); ++i)
+        for (auto const& name : model.nodes[i].outputs) maker[name] = i;
+    std::vector<char> is_done(model.nodes.size(), 0);
+    std::vector<std::size_t> order;
+    auto const operands = [&](std::size_t node) {
+        auto names = model.nodes[node].inputs;
+        names.insert(names.end(), model.nodes[node].captured.begin(), model.nodes[node].captured.end());
+        return names;
+    };
+    for (std::size_t start = 0; start < model.nodes.size(); ++start) {
+        std::vector<std::pair<std::size_t, std::size_t>> stack{{start, 0}}; // a node, and which operand is next
+        while (!stack.empty()) {
+            auto& [node, next] = stack.back();
+            auto const names = operands(node);
+            if (is_done[node] || next == names.size()) {
+                if (!is_done[node]) order.push_back(node);
+                is_done[node] = 1;
+                stack.pop_back();
+                continue;
+            }
+            auto const found = maker.find(names[next++]);
+            if (found != maker.end() && !is_done[found->second]) stack.emplace_back(found->second, 0);
+        }
+    }
+    return order;
+}
+
+/// Names that the model does not have yet.
+class FreshNames {
+public:
+    explicit FreshNames(Model const& model) {
+        for (auto const& input : model.inputs) used_.insert(input.name);
+        for (auto const& [name, tensor] : model.constants) used_.insert(name);
+        for (auto const& node : model.nodes) {
+            used_.insert(node.outputs.begin(), node.outputs.end());
+            used_.insert(node.captured.begin(), node.captured.end());
+            nodes_.insert(node.name);
+        }
+    }
+    [[nodiscard]] std::string value(std::string const& stem) { return fresh(stem, used_); }
+    [[nodiscard]] std::string node(std::string const& stem) { return fresh(stem, nodes_); }
+
+private:
+    [[nodiscard]] std::string fresh(std::string const& stem, std::set<std::string>& used) {
+        auto name = fmt::format("espalier_{}_{}", stem, next_++);
+        while (!used.insert(name).second) name = fmt::format("espalier_{}_{}", stem, next_++);
+        return name;
+    }
+    std::set<std::string> used_, nodes_;
+    std::size_t next_ = 1;
+};
+
+/// Puts a graph in the place of a part, op by op.
+class Replacement {
+public:
+    Replacement(Model const& model, Part const& part, Graph const& graph, FreshNames& fresh, Model& out)
+        : model_(model), part_(part), graph_(graph), fresh_(fresh), out_(out), names_(graph.values.size()) {
+        for (auto const& op : part.graph.ops)
+            for (std::size_t i = 0; i < op.in.size(); ++i)
+                if (auto const* const constant = part.graph.constant(op.in[i]); constant != nullptr)
+                    known_.emplace(constant, model.nodes[*op.origin].inputs[i]);
+    }
+
+    void write() {
+        for (std::size_t i = 0; i < part_.inputs.size(); ++i)
+            names_[static_cast<std::size_t>(graph_.inputs[i])] = part_.inputs[i];
+        for (std::size_t i = 0; i < part_.outputs.size(); ++i) {
+            auto& name = names_[static_cast<std::size_t>(graph_.outputs[i])];
+            if (name.empty())
+                name = part_.outputs[i];
+            else
+                copies_.push_back(i);
+        }
+        for (auto const& op : graph_.ops) write(op);
+        for (auto const i : copies_)
+            out_.nodes.push_back({.op = "Identity",
+                                  .name = fresh_.node("Identity"),
+                                  .inputs = {name_of(graph_.outputs[i])},
+                                  .outputs = {part_.outputs[i]}});
+        for (auto const id : graph_.outputs)
+            if (graph_.constant(id) != nullptr && !out_.constants.contains(name_of(id))) keep_constant(id);
+    }
+
+private:
+    /// An op that is the model's own keeps its node where its names are the same.
+    void write(Operation const& op) {
+        Node node{.op = op.kernel->op, .inputs = {}, .outputs = {}};
+        node.attributes = op.kernel->attributes;
+        if (op.origin) {
+            auto const& own = model_.nodes[*op.origin];
+            for (std::size_t i = 0; i < op.out.size(); ++i)
+                if (auto& name = names_[static_cast<std::size_t>(op.out[i])]; name.empty() && is_inner(own.outputs[i]))
+                    name = own.outputs[i];
+        }
+        for (auto const id : op.in) node.inputs.push_back(name_of(id));
+        for (auto const id : op.out)
+            node.outputs.push_back(graph_.value(id).type.element == model::Element::none ? std::string{} : name_of(id));
+        if (op.origin) {
+            auto const& own = model_.nodes[*op.origin];
+            node.name = own.name;
+            if (own.inputs == node.inputs && own.outputs == node.outputs) node.origin = own.origin;
+        } else {
+            node.name = fresh_.node(node.op);
+        }
+        out_.nodes.push_back(std::move(node));
+    }
+    /// What the part gives to others may be made by another op now.
+    [[nodiscard]] bool is_inner(std::string const& name) const {
+        return std::ranges::find(part_.outputs, name) == part_.outputs.end();
+    }
+    [[nodiscard]] std::string name_of(ValueId id) {
+        if (id == no_value) return {};
+        auto& name = names_[static_cast<std::size_t>(id)];
+        if (!name.empty()) return name;
+        if (graph_.constant(id) == nullptr) return name = fresh_.value("value");
+        if (auto const found = known_.find(graph_.constant(id)); found != known_.end()) return name = found->second;
+        name = fresh_.value("constant");
+        keep_constant(id);
+        return name;
+    }
+    void keep_constant(ValueId id) {
+        auto const& constant = *graph_.constant(id);
+        auto tensor = constant.tensor;
+        if (!tensor) tensor = std::make_shared<model::Tensor const>(model::to_tensor(constant.array));
+        out_.constants[names_[static_cast<std::size_t>(id)]] = std::move(tensor);
+    }
+
+    Model const& model_;
+    Part const& part_;
+    Graph const& graph_;
+    FreshNames& fresh_;
+    Model& out_;
+    std::vector<std::string> names_;
+    std::map<Constant const*, std::string> known_; ///< names that constants have in the model
+    std::vector<std::size_t> copies_;              ///< outputs that are an input, a constant or another output
+};
+
+} // namespace
+
+Cut cut(Model const& model, CutOptions const& options) {
+    Cut out{.facts = model::infer(model, options.sizes), .understood = {}, .parts = {}};
+    Line line{chained(model), {}};
+    out.understood = examined(model, out.facts, line);
+    PartMaker maker(model, out.facts);
+    for (auto const& stretch : stretches(line)) {
+        std::size_t begin = 0;
+        for (auto const end : ends(widths(model, stretch), options.most_ops)) {
+            out.parts.push_back(maker.make({stretch.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            stretch.begin() + static_cast<std::ptrdiff_t>(end)}));
+            begin = end;
+        }
+    }
+    return out;
+}
+
+Model assembled(Model const& model, std::vector<Part> const& parts, std::vector<Graph const*> const& instead) {
+    std::vector<std::ptrdiff_t> part_of(model.nodes.size(), -1);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (instead[i] != nullptr)
+            for (auto const node : parts[i].nodes) part_of[node] = static_cast<std::ptrdiff_t>(i);
+    auto out = model;
+    out.nodes.clear();
+    FreshNames fresh(model);
+    std::vector<char> is_done(parts.size(), 0);
+    for (auto const node : chained(model)) {
+        auto const part = part_of[node];
+        if (part < 0) {
+            out.nodes.push_back(model.nodes[node]);
+        } else if (auto& done = is_done[static_cast<std::size_t>(part)]; done == 0) {
+            done = 1;
+            auto const at = static_cast<std::size_t>(part);
+            Replacement(model, parts[at], *instead[at], fresh, out).write();
+        }
+    }
+    std::set<std::string> made;
+    for (auto const& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());
+    std::set<std::string> still;
+    for (auto const& node : out.nodes) still.insert(node.outputs.begin(), node.outputs.end());
+    std::erase_if(out.types,
+                  [&](auto const& told) { return made.contains(told.first) && !still.contains(told.first); });
+    return out;
+}
+
+} // namespace espalier::problems::rewrite
