@@ -1,0 +1,4 @@
+#include "nest_evaluate.hpp"
+namespace espalier::model {
+std::optional<Array> evaluate_contraction(Nest const&, Sources const&, base::StopToken const&) { return std::nullopt; }
+} // namespace espalier::model
