@@ -13,6 +13,7 @@ class Espalier(CMakePackage):
     version("0.1.0")
 
     variant("otf2", default=True, description="Export traces for Vampir and Scalasca")
+    variant("onnx", default=True, description="Read and write models in ONNX")
     variant("cuda", default=False, description="Evaluate candidates on NVIDIA GPUs")
 
     generator("ninja")
@@ -30,14 +31,21 @@ class Espalier(CMakePackage):
     depends_on("xxhash")
     depends_on("cli11")
     depends_on("otf2", when="+otf2")
+    depends_on("protobuf", when="+onnx")
+    depends_on("py-onnx", type="build", when="+onnx")  # for onnx.proto alone
     depends_on("cuda", when="+cuda")
 
     conflicts("%gcc@:11", msg="C++20 needs GCC 12 or newer")
 
     def cmake_args(self):
-        return [
+        args = [
             self.define("ESPALIER_TESTS", False),
             self.define("ESPALIER_PERF", False),
             self.define_from_variant("ESPALIER_CUDA", "cuda"),
             self.define_from_variant("ESPALIER_CUDA_REQUIRED", "cuda"),
+            self.define("CMAKE_DISABLE_FIND_PACKAGE_Protobuf", self.spec.satisfies("~onnx")),
         ]
+        if self.spec.satisfies("+onnx"):
+            description = find(self.spec["py-onnx"].prefix, "onnx.proto")[0]
+            args.append(self.define("ESPALIER_ONNX_INCLUDE", ancestor(description, 2)))
+        return args

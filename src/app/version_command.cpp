@@ -3,6 +3,7 @@
 #include "espalier/base/build_info.hpp"
 #include "espalier/base/print.hpp"
 #include "espalier/cluster/communicator.hpp"
+#include "espalier/model/onnx.hpp"
 #include "espalier/search/team.hpp"
 #include "espalier/smt/solver.hpp"
 #include "espalier/store/version.hpp"
@@ -27,7 +28,9 @@ base::Json version_json() {
             {"z3", smt::version()},
             {"hdf5", {{"built", hdf5.built}, {"running", hdf5.running}}},
             {"cuda", build.has_cuda ? "built in; evaluates candidates where there is a GPU (verify.device)"
-                                    : "not found by the build"}};
+                                    : "not found by the build"},
+            {"onnx", model::has_onnx() ? "built in; models are read and written"
+                                       : "not found by the build (libonnx-dev, libprotobuf-dev, protobuf-compiler)"}};
 }
 
 } // namespace
@@ -56,6 +59,7 @@ int version_command(bool json) {
     base::say("  HDF5      {} (running: {})\n", v["hdf5"]["built"].get<std::string>(),
               v["hdf5"]["running"].get<std::string>());
     base::say("  CUDA      {}\n", v["cuda"].get<std::string>());
+    base::say("  ONNX      {}\n", v["onnx"].get<std::string>());
     return 0;
 }
 

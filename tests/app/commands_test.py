@@ -29,14 +29,14 @@ class Help(Case):
 
         self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
         self.assertTrue(result.stdout.startswith("espalier "), result.text)
-        for word in ("MPI", "OpenMP", "Z3", "HDF5", "CUDA"):
+        for word in ("MPI", "OpenMP", "Z3", "HDF5", "CUDA", "ONNX"):
             self.assertIn(word, result.stdout)
 
     def test_the_version_as_json(self):
         result = self.espalier("--version", "--json")
 
         self.assertEqual((result.code, result.stderr), (DONE, ""), result.text)
-        self.assertLessEqual({"version", "commit", "compiler", "flags", "build_type", "mpi", "openmp", "z3", "hdf5", "cuda"}, set(result.json))
+        self.assertLessEqual({"version", "commit", "compiler", "flags", "build_type", "mpi", "openmp", "z3", "hdf5", "cuda", "onnx"}, set(result.json))
         self.assertIn(result.json["version"], self.espalier("--version").stdout)
 
 

@@ -18,7 +18,8 @@ LIBRARIES = {
     "fmt": ("fmt", "libfmt-dev"), "spdlog": ("spdlog", "libspdlog-dev"), "nlohmann_json": ("nlohmann-json", "nlohmann-json3-dev"),
     "yaml-cpp": ("yaml-cpp", "libyaml-cpp-dev"), "HDF5": ("hdf5", "libhdf5-dev"), "MPI": ("mpich", "libmpich-dev"),
     "XXHASH": ("xxhash", "libxxhash-dev"), "CLI11": ("cli11", "libcli11-dev"), "Z3": ("z3", "libz3-dev"),
-    "OTF2": ("otf2", "libotf2-trace-dev"), "CUDA": ("cuda", None), "Threads": (None, None), "OpenMP": (None, None),
+    "OTF2": ("otf2", "libotf2-trace-dev"), "Protobuf": ("protobuf", "libprotobuf-dev"),
+    "ONNX": ("py-onnx", "libonnx-dev"), "CUDA": ("cuda", None), "Threads": (None, None), "OpenMP": (None, None),
 }
 TOOLS = {"c", "cxx", "cmake"}       # of the build itself
 

@@ -47,8 +47,9 @@ HOMES = [
     (r"cuda\w*\.h$", "verify"),
     (r"CLI/", "app"),
     (r"otf2/", "analysis/exports"),
+    (r"(onnx\.pb\.h$|onnx/|google/protobuf/)", "model"),
 ]
-GENERATED = {"build_config.hpp"}  # by CMake, in the build folder
+GENERATED = {"build_config.hpp", "onnx.pb.h"}  # by CMake, in the build folder
 
 CLANG_FORMAT = 14  # other versions lay the same code out differently
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -95,6 +96,8 @@ struct Type {
 struct Value {
     std::string name;
     Type type;
+
+    bool operator==(Value const&) const = default;
 };
 
 /// An attribute that is not one of the others: a graph, a sparse tensor, .. as the file has it.
@@ -114,7 +117,8 @@ struct Node {
     std::vector<std::string> inputs; ///< empty: left out
     std::vector<std::string> outputs;
     std::map<std::string, Attribute> attributes;
-    std::optional<std::size_t> origin; ///< which node of the file it is; it is written as it stands there
+    std::optional<std::size_t>
+        origin; ///< which node of the file it was; what is the same is written as it stands there
     std::vector<std::string> captured; ///< names from outside that its graphs use: they must be there, unchanged
 
     [[nodiscard]] std::string input(std::size_t i) const { return i < inputs.size() ? inputs[i] : std::string{}; }
@@ -132,6 +136,8 @@ struct Model {
     std::vector<Value> outputs;
     std::vector<Node> nodes;
     std::map<std::string, TensorPtr> constants; ///< that nobody can replace: initializers and Constant nodes
+    std::map<std::string, TensorPtr> defaults;  ///< of inputs that the caller may leave out
+    std::set<std::string> unread; ///< constants of kinds that are only kept: sparse ones, 8-bit floats and the like
     std::map<std::string, Type> types;          ///< what the file says about inner values
     std::map<std::string, std::int64_t> opsets; ///< by domain
     std::shared_ptr<OnnxFile const> file;       ///< null: it was not read from one
