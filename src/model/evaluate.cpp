@@ -42,6 +42,7 @@ public:
 private:
     void check(Value const& input) {
         auto const found = inputs_.find(input.name);
+        if (found == inputs_.end() && model_.defaults.contains(input.name)) return;
         if (found == inputs_.end())
             throw base::InputError("the input '{}' of the model is not given (all of them are needed): give it",
                                    input.name);
@@ -75,8 +76,10 @@ private:
         if (auto const found = values_.find(name); found != values_.end()) return &found->second;
         if (auto const found = inputs_.find(name); found != inputs_.end() && !model_.constant(name))
             return &found->second;
-        auto const* const constant = model_.constant(name);
-        return constant ? &(values_[name] = to_array(*constant)) : nullptr;
+        auto const* data = model_.constant(name);
+        if (auto const found = model_.defaults.find(name); !data && found != model_.defaults.end())
+            data = found->second.get();
+        return data ? &(values_[name] = to_array(*data)) : nullptr;
     }
     [[nodiscard]] Known const* type(std::string const& name) {
         auto const* const array = find(name);

@@ -224,14 +224,16 @@ Array evaluate_nest(Nest const& nest, Sources const& sources, base::StopToken co
 }
 
 Nest epilogue_nest(Nest const& nest, std::size_t from) {
-    Nest out{.out = nest.out, .kept = nest.kept, .reduced = {}, .reads = nest.reads, .body = {}, .epilogue = {}};
-    for (std::size_t i = 0; i < 2; ++i) out.reads.push_back(read_at_loops(from + i, nest.kept));
-    for (auto node : nest.epilogue) {
-        if (node.kind == Kind::reduced || node.kind == Kind::count) {
-            node.index = nest.reads.size() + (node.kind == Kind::count ? 1 : 0);
-            node.kind = Kind::read;
-        }
-        out.body.push_back(node);
+    Nest out{.out = nest.out, .kept = nest.kept, .reduced = {}, .reads = {}, .body = nest.epilogue, .epilogue = {}};
+    for (auto& node : out.body) {
+        if (node.kind == Kind::read)
+            out.reads.push_back(nest.reads[node.index]);
+        else if (node.kind == Kind::reduced || node.kind == Kind::count)
+            out.reads.push_back(read_at_loops(from + (node.kind == Kind::count ? 1 : 0), nest.kept));
+        else
+            continue;
+        node.kind = Kind::read;
+        node.index = out.reads.size() - 1;
     }
     return out;
 }
