@@ -315,6 +315,10 @@ constexpr std::array<OpInfo, N + M> joined(std::array<OpInfo, N> const& first, s
 constexpr auto table = joined(first_rows(), later_rows());
 
 static_assert(is_closed(table), "an op without a row, or a row at the place of another");
+static_assert(std::ranges::all_of(table,
+                                  [](OpInfo const& row) { return row.outputs == 1 || row.code == OpCode::graph; }),
+              "a row of several outputs: the search makes such ops and the reference evaluates them, but sources, "
+              "tapes, float64, degrees, proofs and code know ops of one");
 
 #ifndef __SANITIZE_ADDRESS__ // with its sanitizers g++ 12 does not take the address of a function for a constant
 constexpr bool has_rules(OpInfo const& row) {

@@ -50,7 +50,7 @@ base::Bytes joined_bytes(search::PackedNodes const& nodes) {
 void write_open(hid_t file, search::PackedNodes const& nodes) {
     auto const at = h5::make_group(file, "open");
     auto const length = [](auto const& node) { return static_cast<std::uint32_t>(node.bytes.size()); };
-    h5::write_list<std::byte>(at, "bytes", joined_bytes(nodes));
+    h5::write_list<std::byte>(at, "bytes", joined_bytes(nodes), h5::Filter::none); // hashes gain nothing by it
     h5::write_list<std::uint32_t>(at, "lengths", h5::project(nodes, length));
     h5::write_list<std::int32_t>(at, "depths", h5::project(nodes, &search::PackedNode::depth));
     h5::write_list<double>(at, "priorities", h5::project(nodes, &search::PackedNode::priority));

@@ -142,8 +142,8 @@ void write_rows(Dataset const& data, hid_t memory_type, void const* values, Rows
 void read_rows(Dataset const& data, hid_t memory_type, void* values, Rows rows);
 
 template <Number T>
-void write_list(hid_t at, char const* name, std::span<T const> values) {
-    auto const data = make_dataset(at, name, native<T>(), {.rows = values.size()});
+void write_list(hid_t at, char const* name, std::span<T const> values, Filter filter = Filter::deflate) {
+    auto const data = make_dataset(at, name, native<T>(), {.rows = values.size(), .filter = filter});
     if (values.empty()) return;
     check(H5Dwrite(data, native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write a list");
 }

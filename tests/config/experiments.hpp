@@ -3,6 +3,7 @@
 #include "espalier/config/hardware_config.hpp"
 #include "espalier/config/load.hpp"
 #include "espalier/problems/mugraph/mugraph_config.hpp"
+#include "espalier/problems/mutation/mutation_config.hpp"
 #include "espalier/problems/placement/placement_config.hpp"
 #include "espalier/problems/substitution/substitution_config.hpp"
 #include "espalier/problems/uts/uts_config.hpp"
@@ -53,7 +54,8 @@ inline std::string const minimal_substitution = "problem: {kind: substitution}\n
 inline ProblemSections const& sections() {
     static ProblemSections const all{&problems::uts::problem_section(), &problems::mugraph::problem_section(),
                                      &problems::placement::problem_section(),
-                                     &problems::substitution::problem_section()};
+                                     &problems::substitution::problem_section(),
+                                     &problems::mutation::problem_section()};
     return all;
 }
 inline Experiments const& experiments() {

@@ -3,8 +3,10 @@
 #include "espalier/base/error.hpp"
 #include "espalier/cluster/messages.hpp"
 #include "espalier/problems/mugraph/node.hpp"
+#include "espalier/problems/mutation/mutation.hpp"
 #include "espalier/problems/placement/placement.hpp"
 #include "espalier/problems/problems.hpp"
+#include "espalier/problems/substitution/substitution.hpp"
 #include "espalier/problems/uts/uts.hpp"
 
 namespace espalier::fuzz {
@@ -60,17 +62,33 @@ problems::uts::Uts const& tree() {
     static problems::uts::Uts const uts{problems::uts::UtsConfig{}};
     return uts;
 }
+template <class Config>
+Config config_of(std::string const& problem) {
+    auto const run = problems::experiments().parse("problem: " + problem + "\nresults: {path: x}\n", "fuzz.yaml");
+    return run.problem.as<Config>();
+}
 problems::placement::Placement const& placement() {
-    static auto const config =
-        problems::experiments().parse("problem: {kind: placement, hierarchy: [{name: node, size: 4}], axes: "
-                                      "{data: 4}, reductions: [{axes: [data]}]}\nresults: {path: x}\n",
-                                      "fuzz.yaml");
-    static problems::placement::Placement const problem(config.problem.as<problems::placement::PlacementConfig>(), 1);
+    static problems::placement::Placement const problem(
+        config_of<problems::placement::PlacementConfig>("{kind: placement, hierarchy: [{name: node, size: 4}], axes: "
+                                                        "{data: 4}, reductions: [{axes: [data]}]}"),
+        1);
+    return problem;
+}
+problems::substitution::Substitution const& substitution() {
+    static problems::substitution::Substitution const problem({}, 1);
+    return problem;
+}
+problems::mutation::Mutation const& mutation() {
+    static problems::mutation::Mutation const problem(config_of<problems::mutation::MutationConfig>(
+        "{kind: mutation, program: {inputs: {X: [2, 4], W: [4, 2]}, ops: [{out: Y, op: matmul, in: [X, W]}], "
+        "outputs: [Y]}}"));
     return problem;
 }
 
 void read_uts(std::string_view input) { read_node_of(tree(), input); }
 void read_placement(std::string_view input) { read_node_of(placement(), input); }
+void read_substitution(std::string_view input) { read_node_of(substitution(), input); }
+void read_mutation(std::string_view input) { read_node_of(mutation(), input); }
 
 std::vector<std::string> messages() {
     search::PackedNode const node{.bytes = base::Bytes(24), .depth = 3, .origin = 7};
@@ -102,10 +120,20 @@ std::vector<std::string> mugraph_nodes() {
     return texts;
 }
 
+/// The roots, and what the first nodes expand to.
 template <class Problem>
-std::vector<std::string> roots_of(Problem const& problem) {
+std::vector<std::string> nodes_of(Problem const& problem) {
+    search::Notes notes(problem.info());
+    auto workspace = problem.make_workspace(notes);
+    auto nodes = problem.roots();
+    for (std::size_t i = 0; i < nodes.size() && nodes.size() < 64; ++i) {
+        auto const node = nodes[i];
+        search::Children<typename Problem::Node> children(nodes);
+        if (problem.assess(node, workspace).action == search::Assessment::Action::expand)
+            problem.expand(node, workspace, children);
+    }
     std::vector<std::string> texts;
-    for (auto const& node : problem.roots()) {
+    for (auto const& node : nodes) {
         base::Bytes bytes;
         problem.pack(node, bytes);
         texts.push_back(text_of(bytes));
@@ -118,8 +146,10 @@ std::vector<std::string> roots_of(Problem const& problem) {
 std::vector<Target> byte_targets() {
     return {{"message", read_message, messages()},
             {"mugraph", read_mugraph, mugraph_nodes()},
-            {"uts", read_uts, roots_of(tree())},
-            {"placement", read_placement, roots_of(placement())}};
+            {"uts", read_uts, nodes_of(tree())},
+            {"placement", read_placement, nodes_of(placement())},
+            {"substitution", read_substitution, nodes_of(substitution())},
+            {"mutation", read_mutation, nodes_of(mutation())}};
 }
 
 } // namespace espalier::fuzz

@@ -4,6 +4,7 @@
 #include "espalier/base/text.hpp"
 #include "espalier/base/units.hpp"
 #include "espalier/problems/mugraph/mugraph_config.hpp"
+#include "espalier/problems/mutation/mutation_config.hpp"
 #include "espalier/problems/problems.hpp"
 #include "espalier/program/json.hpp"
 #include "espalier/program/source.hpp"
@@ -43,12 +44,15 @@ void expect_same_when_written(config::RunConfig const& config) {
     (void)config::identity_text(config);
 }
 
+/// What an experiment says of a tensor program or a linear one.
 void read_program(config::RunConfig const& config) {
-    auto const is_mugraph = &config.problem.section() == &problems::mugraph::problem_section();
-    auto const* mugraph = is_mugraph ? &config.problem.as<problems::mugraph::MugraphConfig>() : nullptr;
-    if (mugraph == nullptr) return;
-    (void)read_or_refused([&] { return program::symbolic_shapes(mugraph->program); });
-    (void)read_or_refused([&] { return program::build(mugraph->program); });
+    auto const* const section = &config.problem.section();
+    if (section == &problems::mutation::problem_section())
+        (void)problems::mutation::linear_program(config.problem.as<problems::mutation::MutationConfig>().program);
+    if (section != &problems::mugraph::problem_section()) return;
+    auto const& source = config.problem.as<problems::mugraph::MugraphConfig>().program;
+    (void)read_or_refused([&] { return program::symbolic_shapes(source); });
+    (void)read_or_refused([&] { return program::build(source); });
 }
 
 void read_experiment(std::string_view input) {

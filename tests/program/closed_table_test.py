@@ -58,6 +58,10 @@ class ClosedTable(unittest.TestCase):
         self.assertIn("without its value", self.compile(ENUMERATOR, NAME, row("function<softsign>({.sign = sign_of_first}),\n")))
         self.assertIn("or its code", self.compile(ENUMERATOR, NAME, row(ROW.replace(', .c = "x0"', ""))))
 
+    def test_nor_does_one_of_several_outputs_which_not_everything_knows(self):
+        several = "[] { auto out = " + ROW.replace(",\n", "; out.outputs = 2; return out; }(),\n")
+        self.assertIn("a row of several outputs", self.compile(ENUMERATOR, NAME, row(several)))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
