@@ -131,15 +131,15 @@ Readings read_small_conv(Graph const& graph, Operation const& op) {
     return out;
 }
 
+/// With a bias or without; both are constants, as the weights are.
 Readings read_conv(Graph const& graph, Operation const& op) {
     if (graph.constant(op.in[1]) == nullptr) return {};
-    return read_plain<2>(graph, op);
-}
-Readings read_conv_bias(Graph const& graph, Operation const& op) {
-    auto out = read_plain<3>(graph, op);
-    if (out.empty() || graph.constant(op.in[1]) == nullptr || graph.constant(op.in[2]) == nullptr) return {};
-    out.front().in[2].is_per_channel = true;
-    return out;
+    auto in = operands_of(graph, op);
+    if (in.size() == 3) {
+        if (graph.constant(op.in[2]) == nullptr) return {};
+        in[2].is_per_channel = true;
+    }
+    return {{std::move(in), op.out}};
 }
 
 /// With both bounds, which are attributes in old opsets.
@@ -298,16 +298,74 @@ Written write_enlarge(WriteInput const& in) {
     return std::vector{Made{*made, in.in[0].kind, in.in[0].cuts}};
 }
 
+/// A constant that is computed here.
+Made weights_of(WriteInput const& in, model::Array array) {
+    return {in.builder.constant(make_constant(std::move(array))), InputClass::weights, {}};
+}
+model::Array const& array_of(WriteInput const& in, Made const& operand) {
+    return in.builder.graph().constant(operand.value)->array;
+}
+
+/// The outputs of a convolution, each times a number.
+Written write_scale_outputs(WriteInput const& in) {
+    auto out = array_of(in, in.in[0]);
+    auto const& by = array_of(in, in.in[1]).reals;
+    auto const outputs = static_cast<std::size_t>(out.dims[0]);
+    if (by.size() != outputs && by.size() != 1) return std::nullopt;
+    auto const each = out.reals.size() / outputs;
+    for (std::size_t i = 0; i < out.reals.size(); ++i) out.reals[i] *= by.size() == 1 ? by[0] : by[i / each];
+    return std::vector{weights_of(in, std::move(out))};
+}
+
+/// The inputs of a convolution, each times a number; with groups an output has only those of its own.
+Written write_scale_inputs(WriteInput const& in) {
+    auto out = array_of(in, in.in[0]);
+    auto const& by = array_of(in, in.in[1]).reals;
+    auto const outputs = static_cast<std::size_t>(out.dims[0]), inputs = static_cast<std::size_t>(out.dims[1]);
+    if (by.size() % inputs != 0 || outputs % (by.size() / inputs) != 0) return std::nullopt;
+    auto const of_group = outputs / (by.size() / inputs), taps = out.reals.size() / (outputs * inputs);
+    for (std::size_t o = 0; o < outputs; ++o)
+        for (std::size_t i = 0; i < inputs; ++i)
+            for (std::size_t tap = 0; tap < taps; ++tap)
+                out.reals[(o * inputs + i) * taps + tap] *= by[o / of_group * inputs + i];
+    return std::vector{weights_of(in, std::move(out))};
+}
+
+/// Half as many groups: zeros where a group did not read.
+Written write_merge_groups(WriteInput const& in) {
+    if (in.replaced.convolution == nullptr) return std::nullopt;
+    auto const groups = static_cast<std::size_t>(whole(*in.replaced.convolution->kernel, "group", 1));
+    auto const& before = array_of(in, in.in[0]);
+    auto const outputs = static_cast<std::size_t>(before.dims[0]), inputs = static_cast<std::size_t>(before.dims[1]);
+    if (groups % 2 != 0 || outputs % groups != 0) return std::nullopt;
+    auto const of_group = outputs / groups, taps = before.reals.size() / (outputs * inputs);
+    auto out = before;
+    out.dims[1] *= 2;
+    out.reals.assign(2 * before.reals.size(), 0);
+    for (std::size_t o = 0; o < outputs; ++o) {
+        auto const first = o / of_group % 2 * inputs;
+        for (std::size_t i = 0; i < inputs; ++i)
+            for (std::size_t tap = 0; tap < taps; ++tap)
+                out.reals[(o * 2 * inputs + first + i) * taps + tap] = before.reals[(o * inputs + i) * taps + tap];
+    }
+    return std::vector{weights_of(in, std::move(out))};
+}
+
 /// With stride, padding and so on of the convolution that it takes the place of.
 Written write_conv(WriteInput const& in) {
     if (in.replaced.convolution == nullptr) return std::nullopt;
     auto attributes = in.replaced.convolution->kernel->attributes;
-    auto const& image = in.builder.graph().dims(in.in[0].value);
-    auto const& weights = in.builder.graph().dims(in.in[1].value);
+    auto const image = in.builder.graph().dims(in.in[0].value);
+    auto const weights = in.builder.graph().dims(in.in[1].value);
     if (image.size() != weights.size() || weights[1] == 0 || image[1] % weights[1] != 0) return std::nullopt;
     attributes["group"] = image[1] / weights[1];
-    std::vector<ValueId> operands;
-    for (auto const& operand : in.in) operands.push_back(operand.value);
+    std::vector<ValueId> operands{in.in[0].value, in.in[1].value};
+    if (in.in.size() == 3) {
+        auto bias = array_of(in, in.in[2]);
+        if (bias.reals.size() == 1) bias.reals.assign(static_cast<std::size_t>(weights[0]), bias.reals.front());
+        bias.dims = {static_cast<std::int64_t>(bias.reals.size())};
+        operands.push_back(in.builder.constant(make_constant(std::move(bias))));
+    }
     auto const made = in.builder.one(make_kernel("Conv", attributes), operands);
     if (!made) return std::nullopt;
     return std::vector{data(*made)};
@@ -337,7 +395,7 @@ Written write_hard_sigmoid(WriteInput const& in) {
 
 constexpr char add_op[] = "Add", mul_op[] = "Mul", div_op[] = "Div", relu_op[] = "Relu", swish_op[] = "HardSwish";
 
-std::array<RuleOp, 22> const table{{
+std::array<RuleOp, 24> const table{{
     {"matmul", {"MatMul"}, read_matmul, write_matmul},
     {"add", {"Add", "Sub"}, read_add, write_binary<add_op>},
     {"mul", {"Mul"}, read_commutative, write_binary<mul_op>},
@@ -348,7 +406,9 @@ std::array<RuleOp, 22> const table{{
     {"hard_sigmoid", {"HardSigmoid"}, read_hard_sigmoid, write_hard_sigmoid},
     {"hard_swish", {"HardSwish"}, read_plain<1>, write_unary<swish_op>},
     {"conv", {"Conv"}, read_conv, write_conv},
-    {"conv_bias", {"Conv"}, read_conv_bias, write_conv},
+    {"scale_outputs", {}, nullptr, write_scale_outputs},
+    {"scale_inputs", {}, nullptr, write_scale_inputs},
+    {"merge_groups", {}, nullptr, write_merge_groups},
     {"conv3x3", {"Conv"}, read_small_conv<3, 3>, write_small_conv<3, 3>},
     {"conv1x1", {"Conv"}, read_small_conv<1, 1>, write_small_conv<1, 1>},
     {"conv1x3", {"Conv"}, read_small_conv<1, 3>, write_small_conv<1, 3>},

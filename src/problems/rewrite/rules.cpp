@@ -279,9 +279,11 @@ public:
         : pattern_(pattern), match_(match), builder_(graph, folder), made_(pattern.values.size()) {
         for (std::size_t i = 0; i < pattern.from.size(); ++i) {
             auto const& op = graph.ops[static_cast<std::size_t>(match.ops[i])];
-            if (op.kernel->op == "Conv") convolution_ = op;
+            if (op.kernel->op != "Conv") continue;
+            ++convolutions_;
+            convolution_ = op;
         }
-        if (convolution_) replaced_.convolution = &*convolution_;
+        if (convolutions_ == 1) replaced_.convolution = &*convolution_; // of several, no one knows which
     }
     [[nodiscard]] bool make() {
         for (std::size_t i = 0; i < pattern_.values.size(); ++i) start(i);
@@ -325,6 +327,7 @@ private:
     Builder builder_;
     std::vector<Made> made_;
     std::optional<Operation> convolution_; ///< a copy: the graph's ops move
+    std::size_t convolutions_ = 0;
     Replaced replaced_;
 };
 
