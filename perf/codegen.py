@@ -13,32 +13,15 @@ number of theirs is typed in here."""
 import argparse
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import codegen_ranks
 from codegen_blocks import BLOCKS, Block, limits_library, measure_limits, run_peers
-from common import OUT, Bar, Searches, parser, print_table
+from common import OUT, Bar, Searches, make_venv, parser, print_table
 
 SECTIONS = ("blocks", "fused", "ranks")
-
-
-def make_venv(folder: Path) -> Path | None:
-    """Its python; None if there is no venv or pip, or no package index. Packages that cannot be installed are left out."""
-    python = folder / "bin/python"
-    if not python.exists() and subprocess.run([sys.executable, "-m", "venv", folder]).returncode != 0:
-        return None
-    for packages in (["numpy"], ["torch"], ["onnxruntime", "onnx"]):
-        if subprocess.run([python, "-c", f"import {', '.join(packages)}"], capture_output=True).returncode == 0:
-            continue
-        print(f"pip install {' '.join(packages)} into {folder}", file=sys.stderr, flush=True)
-        done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-input", *packages], capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"not installed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr, flush=True)
-            if packages == ["numpy"]:
-                return None
-    return python
+PEERS = (["numpy"], ["torch"], ["onnxruntime", "onnx"])
 
 
 def bars_of(row: dict, block: Block) -> list[Bar]:
@@ -134,7 +117,7 @@ def main() -> None:
     if unknown := set(wanted) - set(SECTIONS):
         sys.exit(f"--only: no such section: {', '.join(unknown)}: use {', '.join(SECTIONS)}")
     sections = {"blocks": blocks_section, "fused": codegen_ranks.fused_section, "ranks": codegen_ranks.ranks_section}
-    asked.python = None if asked.no_peers else make_venv(asked.venv)
+    asked.python = None if asked.no_peers else make_venv(asked.venv, PEERS)
     if asked.python is None and "ranks" in wanted:
         sys.exit("--only ranks: needs the venv, for numpy")
     details, bars = {"load": os.getloadavg()[0], "cpu": codegen_ranks.cpu_name()}, []

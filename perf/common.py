@@ -91,6 +91,24 @@ def bench(programs: Path, name: str, *arguments: str) -> list[dict]:
     return json.loads(done.stdout)
 
 
+def make_venv(folder: Path, wanted: "tuple[list[str], ...]") -> Path | None:
+    """Its python; None if there is no venv or pip, or no package index. Packages that cannot be installed are left out, but for the
+    first ones."""
+    python = folder / "bin/python"
+    if not python.exists() and subprocess.run([sys.executable, "-m", "venv", folder]).returncode != 0:
+        return None
+    for packages in wanted:
+        if subprocess.run([python, "-c", f"import {', '.join(packages)}"], capture_output=True).returncode == 0:
+            continue
+        print(f"pip install {' '.join(packages)} into {folder}", file=sys.stderr, flush=True)
+        done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-input", *packages], capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"not installed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr, flush=True)
+            if packages == wanted[0]:
+                return None
+    return python
+
+
 def print_table(header: list[str], rows: list[list]) -> None:
     cells = [header] + [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
