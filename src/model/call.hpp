@@ -81,7 +81,7 @@ struct OpRow {
     enum class Elements : std::uint8_t { reals, numbers, booleans, any };
 
     std::string_view name;
-    std::int64_t since = 7; ///< the first opset that has it, or whose description the rule follows
+    std::int64_t since = 1; ///< the first opset that has it, or whose description the rule follows
     Rule rule = nullptr;
     Elements elements = Elements::reals;
     std::size_t least_inputs = 1, most_inputs = 1;

@@ -38,6 +38,7 @@ Definition identity(Call const& call) { return viewed(call, call.dims(0)); }
 
 Definition dropout(Call const& call) {
     if (call.wants(1)) refuse("its mask is used");
+    if (call.opset() < 7 && call.whole("is_test", 0) == 0) refuse("it is in training mode");
     if (call.opset() >= 12 && call.has(2) && call.constant(2) != Wholes{0}) refuse("it is in training mode");
     return viewed(call, call.dims(0));
 }
