@@ -74,6 +74,14 @@ private:
 /// `dims` as [2, 3].
 [[nodiscard]] std::string words(Dims const& dims);
 
+/// An attribute that an op takes, before some opset.
+struct OpAttribute {
+    constexpr OpAttribute(char const* attribute, std::int64_t first_without = 1 << 20) // NOLINT: names are attributes
+        : name(attribute), before(first_without) {}
+
+    std::string_view name;
+    std::int64_t before;
+};
 /// A row of the table of ops.
 struct OpRow {
     using Rule = Definition (*)(Call const&);
@@ -85,7 +93,7 @@ struct OpRow {
     Rule rule = nullptr;
     Elements elements = Elements::reals;
     std::size_t least_inputs = 1, most_inputs = 1;
-    std::vector<std::string_view> attributes;
+    std::vector<OpAttribute> attributes;
 };
 [[nodiscard]] std::vector<OpRow> const& op_rows();
 

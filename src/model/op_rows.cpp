@@ -14,7 +14,7 @@ using enum OpRow::Elements;
 
 std::vector<OpRow> make_rows() {
     using namespace rules;
-    auto const one = [](std::string_view name, OpRow::Rule rule, std::vector<std::string_view> attributes = {},
+    auto const one = [](std::string_view name, OpRow::Rule rule, std::vector<OpAttribute> attributes = {},
                         std::int64_t since = 1) {
         return OpRow{
             .name = name, .since = since, .rule = rule, .elements = reals, .attributes = std::move(attributes)};
@@ -26,15 +26,15 @@ std::vector<OpRow> make_rows() {
         return row;
     };
     auto const two = [&](OpRow::Elements elements, std::string_view name, OpRow::Rule rule, std::int64_t since = 1) {
-        return on(elements, 2, 2, one(name, rule, {"axis", "broadcast"}, since));
+        return on(elements, 2, 2, one(name, rule, {{"axis", 7}, {"broadcast", 7}}, since));
     };
-    std::vector<std::string_view> const window{"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"};
-    auto const pool = [&](std::string_view name, OpRow::Rule rule, std::string_view own) {
+    std::vector<OpAttribute> const window{"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"};
+    auto const pool = [&](std::string_view name, OpRow::Rule rule, char const* own) {
         auto attributes = window;
         attributes.push_back(own);
         return one(name, rule, attributes);
     };
-    std::vector<std::string_view> const over{"axes", "keepdims", "noop_with_empty_axes"};
+    std::vector<OpAttribute> const over{"axes", "keepdims", "noop_with_empty_axes"};
     auto const reduction = [&](std::string_view name, OpRow::Rule rule) {
         return on(numbers, 1, 2, one(name, rule, over));
     };
@@ -80,12 +80,12 @@ std::vector<OpRow> make_rows() {
         one("Softplus", softplus),
         one("Softsign", softsign),
         one("Gelu", gelu, {"approximate"}, 20),
-        on(numbers, 1, 3, one("Clip", clip, {"max", "min"}, 6)),
+        on(numbers, 1, 3, one("Clip", clip, {{"max", 11}, {"min", 11}}, 6)),
         on(any, 1, 1, one("Cast", cast, {"saturate", "to"}, 6)),
         on(any, 2, 2, one("CastLike", cast_like, {"saturate"}, 15)),
         on(reals, 5, 5,
            one("BatchNormalization", batch_normalization,
-               {"epsilon", "is_test", "momentum", "spatial", "training_mode"})),
+               {"epsilon", {"is_test", 7}, "momentum", {"spatial", 9}, "training_mode"})),
         on(reals, 2, 3, one("LayerNormalization", layer_normalization, {"axis", "epsilon", "stash_type"}, 17)),
         on(reals, 3, 3, one("InstanceNormalization", instance_normalization, {"epsilon"})),
         one("Softmax", softmax, {"axis"}),
@@ -97,7 +97,7 @@ std::vector<OpRow> make_rows() {
         one("GlobalAveragePool", global_average_pool),
         one("GlobalMaxPool", global_max_pool),
         on(numbers, 2, 2, one("MatMul", matmul)),
-        on(numbers, 2, 3, one("Gemm", gemm, {"alpha", "beta", "broadcast", "transA", "transB"}, 6)),
+        on(numbers, 2, 3, one("Gemm", gemm, {"alpha", "beta", {"broadcast", 7}, "transA", "transB"}, 6)),
         reduction("ReduceSum", reduce_sum),
         reduction("ReduceMean", reduce_mean),
         reduction("ReduceMax", reduce_max),
@@ -111,7 +111,7 @@ std::vector<OpRow> make_rows() {
         on(numbers, 1, 1, one("ArgMax", arg_max, {"axis", "keepdims", "select_last_index"})),
         on(numbers, 1, 1, one("ArgMin", arg_min, {"axis", "keepdims", "select_last_index"})),
         on(any, 1, 1, one("Identity", identity)),
-        on(reals, 1, 3, one("Dropout", dropout, {"is_test", "ratio", "seed"})),
+        on(reals, 1, 3, one("Dropout", dropout, {{"is_test", 7}, {"ratio", 12}, "seed"})),
         on(any, 2, 2, one("Reshape", reshape, {"allowzero"}, 5)),
         on(any, 1, 1, one("Flatten", flatten, {"axis"})),
         on(any, 1, 2, one("Squeeze", squeeze, {"axes"})),
@@ -121,8 +121,8 @@ std::vector<OpRow> make_rows() {
         on(any, 2, 2, one("Tile", tile, {}, 6)),
         on(any, 1, any_number, one("Concat", concat, {"axis"}, 4)),
         on(any, 1, 2, one("Split", split, {"axis", "num_outputs", "split"}, 2)),
-        on(any, 1, 5, one("Slice", slice, {"axes", "ends", "starts"})),
-        on(any, 1, 4, one("Pad", pad, {"mode", "pads", "value"}, 2)),
+        on(any, 1, 5, one("Slice", slice, {{"axes", 10}, {"ends", 10}, {"starts", 10}})),
+        on(any, 1, 4, one("Pad", pad, {"mode", {"pads", 11}, {"value", 11}}, 2)),
         on(any, 2, 2, one("Gather", gather, {"axis"})),
         on(any, 0, 0, one("Constant", constant, {"value", "value_float", "value_floats", "value_int", "value_ints"})),
         on(any, 1, 1, one("ConstantOfShape", constant_of_shape, {"value"}, 9)),
@@ -162,8 +162,10 @@ void check_elements(Call const& call, OpRow const& row) {
 Definition defined(Node const& node, Model const& model, Knowledge const& knowledge) {
     auto const& row = row_of(node);
     check_opset(model.opset(), row);
-    for (auto const& [name, value] : node.attributes)
-        if (std::ranges::find(row.attributes, name) == row.attributes.end()) refuse("it has an attribute {}", name);
+    for (auto const& [name, value] : node.attributes) {
+        auto const found = std::ranges::find(row.attributes, name, &OpAttribute::name);
+        if (found == row.attributes.end() || model.opset() >= found->before) refuse("it has an attribute {}", name);
+    }
     Call const call(node, model.opset(), knowledge);
     auto const count = call.inputs();
     if (count < row.least_inputs || count > row.most_inputs) refuse("it has {} operands", count);

@@ -29,7 +29,6 @@ Nest aligned_nest(Call const& call, Element element, Formula const& formula) {
 Nest pointwise_nest(Call const& call, Element element, Formula const& formula) {
     if (call.opset() < 7 && call.inputs() == 2 && call.dims(0) != call.dims(1))
         return aligned_nest(call, element, formula);
-    if (call.opset() >= 7 && call.has_attribute("broadcast")) refuse("it has an attribute broadcast");
     Dims kept;
     for (std::size_t i = 0; i < call.inputs(); ++i) {
         if (!call.has(i)) continue;
