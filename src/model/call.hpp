@@ -60,6 +60,8 @@ public:
     /// An attribute in older opsets, an operand in newer ones. Nothing if it was left out.
     [[nodiscard]] std::optional<Wholes> attribute_or_input(char const* name, std::size_t input) const;
 
+    /// Of numbers that sizes are made of: none is so large that it could only be a mistake.
+    static Wholes const& moderate(Wholes const& numbers);
     /// Counted from the front; refused if there is none such.
     [[nodiscard]] std::size_t axis(std::int64_t axis, std::int64_t rank) const;
     /// Each once, in order.

@@ -159,6 +159,16 @@ void check_elements(Call const& call, OpRow const& row) {
         refuse("it computes on {}", info(element).name);
 }
 
+/// No tensor that a node makes on the way is larger than a machine could hold.
+void check_sizes(Definition const& definition) {
+    constexpr double most = 1e12;
+    for (auto const& nest : definition.nests) {
+        double elements = 1;
+        for (auto const size : nest.kept) elements *= static_cast<double>(size);
+        if (elements > most) refuse("it makes a tensor of shape {}", words(nest.out.dims));
+    }
+}
+
 Definition defined(Node const& node, Model const& model, Knowledge const& knowledge) {
     auto const& row = row_of(node);
     check_opset(model.opset(), row);
@@ -174,6 +184,7 @@ Definition defined(Node const& node, Model const& model, Knowledge const& knowle
     check_elements(call, row);
     auto out = row.rule(call);
     ESP_ENSURE(out.operands == count);
+    check_sizes(out);
     for (std::size_t i = out.outputs.size(); i < node.outputs.size(); ++i)
         if (call.wants(i)) refuse("its output {} is used", i);
     return out;

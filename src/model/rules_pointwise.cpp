@@ -204,7 +204,7 @@ Definition cast(Call const& call) {
 }
 Definition cast_like(Call const& call) { return cast_to(call, call.type(1).element, call.inputs()); }
 
-/// (x - mean) / sqrt(variance + eps) * scale + bias, each for a channel.
+/// (x - mean) * (scale / sqrt(variance + eps)) + bias, each for a channel.
 Definition batch_normalization(Call const& call) {
     if (call.whole("training_mode", 0) != 0 || (call.opset() < 7 && call.whole("is_test", 0) == 0))
         refuse("it is in training mode");
@@ -213,16 +213,18 @@ Definition batch_normalization(Call const& call) {
         if (call.wants(i)) refuse("its statistics are used");
     auto const& dims = call.dims(0);
     if (dims.size() < 2) refuse("its operand has no channels");
+    Known const channels{call.type(0).element, {dims[1]}};
+    for (std::size_t i = 1; i < 5; ++i)
+        if (call.dims(i) != channels.dims) refuse("its operand {} is not of a number for a channel", i);
+    Nest factor{.out = channels, .kept = channels.dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
+    factor.reads = {read_at_loops(1, channels.dims), read_at_loops(4, channels.dims)};
+    factor.body = (first() / apply(Function::sqrt, second() + call.real("epsilon", 1e-5))).nodes();
     Nest nest{.out = call.type(0), .kept = dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
     nest.reads.push_back(read_at_loops(0, dims));
-    for (std::size_t i = 1; i < 5; ++i) {
-        if (call.dims(i) != Dims{dims[1]}) refuse("its operand {} is not of a number for a channel", i);
-        nest.reads.push_back(read_at_loops(i, call.dims(i), 1));
-    }
-    auto const scale = Formula::read(1), bias = Formula::read(2), mean = Formula::read(3), variance = Formula::read(4);
-    nest.body =
-        ((first() - mean) / apply(Function::sqrt, variance + call.real("epsilon", 1e-5)) * scale + bias).nodes();
-    return single(call.inputs(), nest);
+    for (std::size_t const of_channels : {3u, 5u, 2u}) // mean, factor, bias
+        nest.reads.push_back(read_at_loops(of_channels, channels.dims, 1));
+    nest.body = ((first() - second()) * Formula::read(2) + Formula::read(3)).nodes();
+    return last_of(5, {factor, nest});
 }
 
 } // namespace espalier::model::rules
