@@ -66,6 +66,13 @@ std::optional<Wholes> Call::attribute_or_input(char const* name, std::size_t inp
     return has(input) ? std::optional(constant(input)) : std::nullopt;
 }
 
+Wholes const& Call::moderate(Wholes const& numbers) {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    for (auto const number : numbers)
+        if (number < -most || number > most) refuse("{} is not a size that a tensor can have", number);
+    return numbers;
+}
+
 std::size_t Call::axis(std::int64_t axis, std::int64_t rank) const {
     auto const front = axis < 0 ? axis + rank : axis;
     if (front < 0 || front >= rank) refuse("axis {} is not one of {} dimensions", axis, rank);

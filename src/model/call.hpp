@@ -60,6 +60,8 @@ public:
     /// An attribute in older opsets, an operand in newer ones. Nothing if it was left out.
     [[nodiscard]] std::optional<Wholes> attribute_or_input(char const* name, std::size_t input) const;
 
+    /// Of numbers that sizes are made of: none is so large that it could only be a mistake.
+    static Wholes const& moderate(Wholes const& numbers);
     /// Counted from the front; refused if there is none such.
     [[nodiscard]] std::size_t axis(std::int64_t axis, std::int64_t rank) const;
     /// Each once, in order.
@@ -74,6 +76,14 @@ private:
 /// `dims` as [2, 3].
 [[nodiscard]] std::string words(Dims const& dims);
 
+/// An attribute that an op takes, before some opset.
+struct OpAttribute {
+    constexpr OpAttribute(char const* attribute, std::int64_t first_without = 1 << 20) // NOLINT: names are attributes
+        : name(attribute), before(first_without) {}
+
+    std::string_view name;
+    std::int64_t before;
+};
 /// A row of the table of ops.
 struct OpRow {
     using Rule = Definition (*)(Call const&);
@@ -81,11 +91,11 @@ struct OpRow {
     enum class Elements : std::uint8_t { reals, numbers, booleans, any };
 
     std::string_view name;
-    std::int64_t since = 7; ///< the first opset that has it, or whose description the rule follows
+    std::int64_t since = 1; ///< the first opset that has it, or whose description the rule follows
     Rule rule = nullptr;
     Elements elements = Elements::reals;
     std::size_t least_inputs = 1, most_inputs = 1;
-    std::vector<std::string_view> attributes;
+    std::vector<OpAttribute> attributes;
 };
 [[nodiscard]] std::vector<OpRow> const& op_rows();
 

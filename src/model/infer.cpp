@@ -43,6 +43,35 @@ std::optional<Known> known_type(Type const& type, SizeOf const& size_of) {
     return out;
 }
 
+/// What the file says about a value, if it is another than what follows.
+std::optional<std::string> contradiction(std::string const& name, Known const& known, Model const& model) {
+    auto const* said = static_cast<Type const*>(nullptr);
+    if (auto const found = model.types.find(name); found != model.types.end()) said = &found->second;
+    for (auto const& output : model.outputs)
+        if (output.name == name) said = &output.type;
+    if (!said || said->element == Element::none) return std::nullopt;
+    if (said->element != known.element)
+        return fmt::format("the file says that '{}' is of {}, but it is of {}", name, info(said->element).name,
+                           info(known.element).name);
+    if (!said->shape) return std::nullopt;
+    auto const& shape = *said->shape;
+    auto is_other = shape.size() != known.dims.size();
+    for (std::size_t i = 0; i < shape.size() && !is_other; ++i)
+        is_other = shape[i].size && *shape[i].size >= 0 && *shape[i].size != known.dims[i];
+    if (!is_other) return std::nullopt;
+    return fmt::format("the file says that '{}' is of another shape than {}", name, words(known.dims));
+}
+
+/// A node that the file contradicts is not understood.
+DefinitionOr define_as_said(Node const& node, Model const& model, Knowledge const& knowledge) {
+    auto out = define_call(node, model, knowledge);
+    auto const* const definition = std::get_if<Definition>(&out);
+    if (!definition) return out;
+    for (std::size_t i = 0; i < std::min(node.outputs.size(), definition->outputs.size()); ++i)
+        if (auto why = contradiction(node.outputs[i], definition->type_of(i), model)) return std::move(*why);
+    return out;
+}
+
 class Inference {
 public:
     Inference(Model const& model, Sizes const& sizes) : model_(model), knowledge_(knowledge_of(model, facts_)) {
@@ -67,7 +96,7 @@ public:
 
 private:
     void follow(Node const& node) {
-        auto const definition = define_call(node, model_, knowledge_);
+        auto const definition = define_as_said(node, model_, knowledge_);
         if (auto const* const known = std::get_if<Definition>(&definition)) {
             for (std::size_t i = 0; i < std::min(node.outputs.size(), known->outputs.size()); ++i)
                 if (!node.outputs[i].empty()) facts_.types[node.outputs[i]] = known->type_of(i);
@@ -127,36 +156,12 @@ private:
     Sizes sizes_; ///< of all names that have one
 };
 
-/// What the file says about a value, if it is another than what follows.
-std::optional<std::string> contradiction(std::string const& name, Known const& known, Model const& model) {
-    auto const* said = static_cast<Type const*>(nullptr);
-    if (auto const found = model.types.find(name); found != model.types.end()) said = &found->second;
-    for (auto const& output : model.outputs)
-        if (output.name == name) said = &output.type;
-    if (!said || said->element == Element::none) return std::nullopt;
-    if (said->element != known.element)
-        return fmt::format("the file says that '{}' is of {}, but it is of {}", name, info(said->element).name,
-                           info(known.element).name);
-    if (!said->shape) return std::nullopt;
-    auto const& shape = *said->shape;
-    auto is_other = shape.size() != known.dims.size();
-    for (std::size_t i = 0; i < shape.size() && !is_other; ++i)
-        is_other = shape[i].size && *shape[i].size >= 0 && *shape[i].size != known.dims[i];
-    if (!is_other) return std::nullopt;
-    return fmt::format("the file says that '{}' is of another shape than {}", name, words(known.dims));
-}
-
 } // namespace
 
 Facts infer(Model const& model, Sizes const& sizes) { return Inference(model, sizes).run(); }
 
 DefinitionOr define(Node const& node, Model const& model, Facts const& facts) {
-    auto out = define_call(node, model, knowledge_of(model, facts));
-    auto const* const definition = std::get_if<Definition>(&out);
-    if (!definition) return out;
-    for (std::size_t i = 0; i < std::min(node.outputs.size(), definition->outputs.size()); ++i)
-        if (auto why = contradiction(node.outputs[i], definition->type_of(i), model)) return std::move(*why);
-    return out;
+    return define_as_said(node, model, knowledge_of(model, facts));
 }
 
 std::optional<std::string> not_understood(Node const& node, Model const& model, Facts const& facts) {

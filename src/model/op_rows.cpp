@@ -7,15 +7,15 @@
 namespace espalier::model {
 namespace {
 
-constexpr std::int64_t oldest_opset = 7, newest_opset = 24;
+constexpr std::int64_t newest_opset = 24;
 constexpr std::size_t any_number = 1 << 20;
 
 using enum OpRow::Elements;
 
 std::vector<OpRow> make_rows() {
     using namespace rules;
-    auto const one = [](std::string_view name, OpRow::Rule rule, std::vector<std::string_view> attributes = {},
-                        std::int64_t since = 7) {
+    auto const one = [](std::string_view name, OpRow::Rule rule, std::vector<OpAttribute> attributes = {},
+                        std::int64_t since = 1) {
         return OpRow{
             .name = name, .since = since, .rule = rule, .elements = reals, .attributes = std::move(attributes)};
     };
@@ -25,16 +25,16 @@ std::vector<OpRow> make_rows() {
         row.most_inputs = most;
         return row;
     };
-    auto const two = [&](OpRow::Elements elements, std::string_view name, OpRow::Rule rule, std::int64_t since = 7) {
-        return on(elements, 2, 2, one(name, rule, {}, since));
+    auto const two = [&](OpRow::Elements elements, std::string_view name, OpRow::Rule rule, std::int64_t since = 1) {
+        return on(elements, 2, 2, one(name, rule, {{"axis", 7}, {"broadcast", 7}}, since));
     };
-    std::vector<std::string_view> const window{"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"};
-    auto const pool = [&](std::string_view name, OpRow::Rule rule, std::string_view own) {
+    std::vector<OpAttribute> const window{"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"};
+    auto const pool = [&](std::string_view name, OpRow::Rule rule, char const* own) {
         auto attributes = window;
         attributes.push_back(own);
         return one(name, rule, attributes);
     };
-    std::vector<std::string_view> const over{"axes", "keepdims", "noop_with_empty_axes"};
+    std::vector<OpAttribute> const over{"axes", "keepdims", "noop_with_empty_axes"};
     auto const reduction = [&](std::string_view name, OpRow::Rule rule) {
         return on(numbers, 1, 2, one(name, rule, over));
     };
@@ -73,18 +73,19 @@ std::vector<OpRow> make_rows() {
         one("LeakyRelu", leaky_relu, {"alpha"}),
         on(reals, 2, 2, one("PRelu", parametric_relu)),
         one("Elu", elu, {"alpha"}),
-        one("Selu", selu, {"alpha", "gamma"}),
+        one("Selu", selu, {"alpha", "gamma"}, 6),
         one("Sigmoid", sigmoid),
         one("HardSigmoid", hard_sigmoid, {"alpha", "beta"}),
         one("HardSwish", hard_swish, {}, 14),
         one("Softplus", softplus),
         one("Softsign", softsign),
         one("Gelu", gelu, {"approximate"}, 20),
-        on(numbers, 1, 3, one("Clip", clip, {"max", "min"})),
-        on(any, 1, 1, one("Cast", cast, {"saturate", "to"})),
+        on(numbers, 1, 3, one("Clip", clip, {{"max", 11}, {"min", 11}}, 6)),
+        on(any, 1, 1, one("Cast", cast, {"saturate", "to"}, 6)),
         on(any, 2, 2, one("CastLike", cast_like, {"saturate"}, 15)),
         on(reals, 5, 5,
-           one("BatchNormalization", batch_normalization, {"epsilon", "momentum", "spatial", "training_mode"})),
+           one("BatchNormalization", batch_normalization,
+               {"epsilon", {"is_test", 7}, "momentum", {"spatial", 9}, "training_mode"})),
         on(reals, 2, 3, one("LayerNormalization", layer_normalization, {"axis", "epsilon", "stash_type"}, 17)),
         on(reals, 3, 3, one("InstanceNormalization", instance_normalization, {"epsilon"})),
         one("Softmax", softmax, {"axis"}),
@@ -95,8 +96,8 @@ std::vector<OpRow> make_rows() {
         pool("AveragePool", average_pool, "count_include_pad"),
         one("GlobalAveragePool", global_average_pool),
         one("GlobalMaxPool", global_max_pool),
-        two(numbers, "MatMul", matmul),
-        on(numbers, 2, 3, one("Gemm", gemm, {"alpha", "beta", "transA", "transB"})),
+        on(numbers, 2, 2, one("MatMul", matmul)),
+        on(numbers, 2, 3, one("Gemm", gemm, {"alpha", "beta", {"broadcast", 7}, "transA", "transB"}, 6)),
         reduction("ReduceSum", reduce_sum),
         reduction("ReduceMean", reduce_mean),
         reduction("ReduceMax", reduce_max),
@@ -110,18 +111,18 @@ std::vector<OpRow> make_rows() {
         on(numbers, 1, 1, one("ArgMax", arg_max, {"axis", "keepdims", "select_last_index"})),
         on(numbers, 1, 1, one("ArgMin", arg_min, {"axis", "keepdims", "select_last_index"})),
         on(any, 1, 1, one("Identity", identity)),
-        on(reals, 1, 3, one("Dropout", dropout, {"ratio", "seed"})),
-        on(any, 2, 2, one("Reshape", reshape, {"allowzero"})),
+        on(reals, 1, 3, one("Dropout", dropout, {{"is_test", 7}, {"ratio", 12}, "seed"})),
+        on(any, 2, 2, one("Reshape", reshape, {"allowzero"}, 5)),
         on(any, 1, 1, one("Flatten", flatten, {"axis"})),
         on(any, 1, 2, one("Squeeze", squeeze, {"axes"})),
         on(any, 1, 2, one("Unsqueeze", unsqueeze, {"axes"})),
         on(any, 1, 1, one("Transpose", transpose, {"perm"})),
         on(any, 2, 2, one("Expand", expand, {}, 8)),
-        on(any, 2, 2, one("Tile", tile)),
-        on(any, 1, any_number, one("Concat", concat, {"axis"})),
-        on(any, 1, 2, one("Split", split, {"axis", "num_outputs", "split"})),
-        on(any, 1, 5, one("Slice", slice, {"axes", "ends", "starts"})),
-        on(any, 1, 4, one("Pad", pad, {"mode", "pads", "value"})),
+        on(any, 2, 2, one("Tile", tile, {}, 6)),
+        on(any, 1, any_number, one("Concat", concat, {"axis"}, 4)),
+        on(any, 1, 2, one("Split", split, {"axis", "num_outputs", "split"}, 2)),
+        on(any, 1, 5, one("Slice", slice, {{"axes", 10}, {"ends", 10}, {"starts", 10}})),
+        on(any, 1, 4, one("Pad", pad, {"mode", {"pads", 11}, {"value", 11}}, 2)),
         on(any, 2, 2, one("Gather", gather, {"axis"})),
         on(any, 0, 0, one("Constant", constant, {"value", "value_float", "value_floats", "value_int", "value_ints"})),
         on(any, 1, 1, one("ConstantOfShape", constant_of_shape, {"value"}, 9)),
@@ -140,8 +141,7 @@ OpRow const& row_of(Node const& node) {
 }
 
 void check_opset(std::int64_t opset, OpRow const& row) {
-    if (opset < std::max(oldest_opset, row.since))
-        refuse("opset {} is older than {}, the first that is covered", opset, std::max(oldest_opset, row.since));
+    if (opset < row.since) refuse("opset {} is older than {}, the first that is covered", opset, row.since);
     if (opset > newest_opset) refuse("opset {} is newer than {}, the last that is covered", opset, newest_opset);
 }
 
@@ -159,11 +159,23 @@ void check_elements(Call const& call, OpRow const& row) {
         refuse("it computes on {}", info(element).name);
 }
 
+/// No tensor that a node makes on the way is larger than a machine could hold.
+void check_sizes(Definition const& definition) {
+    constexpr double most = 1e12;
+    for (auto const& nest : definition.nests) {
+        double elements = 1;
+        for (auto const size : nest.kept) elements *= static_cast<double>(size);
+        if (elements > most) refuse("it makes a tensor of shape {}", words(nest.out.dims));
+    }
+}
+
 Definition defined(Node const& node, Model const& model, Knowledge const& knowledge) {
     auto const& row = row_of(node);
     check_opset(model.opset(), row);
-    for (auto const& [name, value] : node.attributes)
-        if (std::ranges::find(row.attributes, name) == row.attributes.end()) refuse("it has an attribute {}", name);
+    for (auto const& [name, value] : node.attributes) {
+        auto const found = std::ranges::find(row.attributes, name, &OpAttribute::name);
+        if (found == row.attributes.end() || model.opset() >= found->before) refuse("it has an attribute {}", name);
+    }
     Call const call(node, model.opset(), knowledge);
     auto const count = call.inputs();
     if (count < row.least_inputs || count > row.most_inputs) refuse("it has {} operands", count);
@@ -172,6 +184,7 @@ Definition defined(Node const& node, Model const& model, Knowledge const& knowle
     check_elements(call, row);
     auto out = row.rule(call);
     ESP_ENSURE(out.operands == count);
+    check_sizes(out);
     for (std::size_t i = out.outputs.size(); i < node.outputs.size(); ++i)
         if (call.wants(i)) refuse("its output {} is used", i);
     return out;

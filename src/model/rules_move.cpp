@@ -38,13 +38,14 @@ Definition identity(Call const& call) { return viewed(call, call.dims(0)); }
 
 Definition dropout(Call const& call) {
     if (call.wants(1)) refuse("its mask is used");
+    if (call.opset() < 7 && call.whole("is_test", 0) == 0) refuse("it is in training mode");
     if (call.opset() >= 12 && call.has(2) && call.constant(2) != Wholes{0}) refuse("it is in training mode");
     return viewed(call, call.dims(0));
 }
 
 /// 0 is the size that is there already (unless `allowzero`), -1 what is left.
 Definition reshape(Call const& call) {
-    auto out = call.constant(1);
+    auto out = Call::moderate(call.constant(1));
     auto const& dims = call.dims(0);
     auto const allows_zero = call.whole("allowzero", 0) != 0;
     std::int64_t known = 1;
@@ -57,8 +58,8 @@ Definition reshape(Call const& call) {
         if (out[i] < -1 || (out[i] == -1 && open)) refuse("its shape {} is not one", words(out));
         if (out[i] == -1)
             open = i;
-        else
-            known *= out[i];
+        else if (__builtin_mul_overflow(known, out[i], &known))
+            refuse("its shape {} is larger than any tensor", words(out));
     }
     if (open && known == 0) refuse("its shape {} leaves a size open", words(out));
     if (open) out[*open] = element_count(dims) / known;
@@ -116,7 +117,7 @@ Definition transpose(Call const& call) {
 
 Definition expand(Call const& call) {
     auto const& type = call.type(0);
-    auto const out = broadcast(type.dims, call.constant(1));
+    auto const out = broadcast(type.dims, Call::moderate(call.constant(1)));
     if (!out || std::ranges::any_of(*out, [](auto size) { return size < 0; }))
         refuse("{} does not broadcast to {}", words(type.dims), words(call.constant(1)));
     return single(2, moving_nest({type.element, *out}, *out, {read_broadcast(0, type.dims, *out)}));
@@ -124,7 +125,7 @@ Definition expand(Call const& call) {
 
 Definition tile(Call const& call) {
     auto const& type = call.type(0);
-    auto const times = call.constant(1);
+    auto const times = Call::moderate(call.constant(1));
     if (times.size() != type.dims.size()) refuse("it has not a number of repeats for every dimension");
     Known out{type.element, {}};
     Dims kept;
@@ -168,7 +169,7 @@ Definition concat(Call const& call) {
 namespace {
 
 Wholes split_sizes(Call const& call, std::int64_t whole) {
-    if (auto const given = call.attribute_or_input("split", 1)) return *given;
+    if (auto const given = call.attribute_or_input("split", 1)) return Call::moderate(*given);
     auto const parts = static_cast<std::int64_t>(call.node().outputs.size());
     if (call.whole("num_outputs", parts) != parts) refuse("it has {} outputs, which is not its num_outputs", parts);
     if (whole % parts != 0 && !call.has_attribute("num_outputs"))
@@ -245,6 +246,7 @@ Definition pad(Call const& call) {
     std::iota(axes.begin(), axes.end(), 0);
     if (call.opset() >= 18 && call.has(3)) axes = call.constant(3);
     (void)call.axes(axes, call.rank(0));
+    Call::moderate(*given);
     if (given->size() != 2 * axes.size()) refuse("it has {} pads for {} axes", given->size(), axes.size());
     auto read = read_at_loops(0, out.dims);
     read.outside = Outside::zero;
@@ -301,7 +303,7 @@ Definition constant(Call const& call) {
 }
 
 Definition constant_of_shape(Call const& call) {
-    auto const dims = call.constant(0);
+    auto const dims = Call::moderate(call.constant(0));
     if (std::ranges::any_of(dims, [](auto size) { return size < 0; })) refuse("{} is not a shape", words(dims));
     Known out{Element::f32, dims};
     double number = 0;
@@ -334,7 +336,7 @@ Definition size(Call const& call) { return data(call, wholes_tensor({element_cou
 
 Definition range(Call const& call) {
     auto const one = [&](std::size_t i) {
-        auto const out = call.constant(i);
+        auto const out = Call::moderate(call.constant(i));
         if (out.size() != 1) refuse("its operand {} is not a number", i);
         return out[0];
     };

@@ -8,7 +8,27 @@ namespace {
 Formula first() { return Formula::read(0); }
 Formula second() { return Formula::read(1); }
 
+/// Before opset 7 the second of two operands begins at dimension `axis` of the first, if `broadcast` says so.
+Nest aligned_nest(Call const& call, Element element, Formula const& formula) {
+    auto const &dims = call.dims(0), &other = call.dims(1);
+    auto const rank = call.rank(0), skip = call.whole("axis", rank - call.rank(1));
+    if (call.whole("broadcast", 0) == 0 || skip < 0 || skip + call.rank(1) > rank)
+        refuse("its operands {} and {} are not equal", words(dims), words(other));
+    Nest nest{.out = {element, dims}, .kept = dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
+    nest.reads = {read_at_loops(0, dims), read_at_loops(1, other, static_cast<std::size_t>(skip))};
+    for (std::size_t i = 0; i < other.size(); ++i) {
+        if (other[i] == 1)
+            nest.reads[1].index[i] = {};
+        else if (other[i] != dims[static_cast<std::size_t>(skip) + i])
+            refuse("its operands {} and {} do not broadcast", words(dims), words(other));
+    }
+    nest.body = formula.nodes();
+    return nest;
+}
+
 Nest pointwise_nest(Call const& call, Element element, Formula const& formula) {
+    if (call.opset() < 7 && call.inputs() == 2 && call.dims(0) != call.dims(1))
+        return aligned_nest(call, element, formula);
     Dims kept;
     for (std::size_t i = 0; i < call.inputs(); ++i) {
         if (!call.has(i)) continue;
@@ -74,9 +94,18 @@ Definition relu(Call const& call) { return pointwise(call, maximum(first(), 0.0)
 Definition leaky_relu(Call const& call) {
     return pointwise(call, maximum(first(), 0.0) + call.real("alpha", 0.01) * minimum(first(), 0.0));
 }
+/// Before opset 7 slopes are those of channels.
 Definition parametric_relu(Call const& call) {
-    if (broadcast(call.dims(0), call.dims(1)) != call.dims(0)) refuse("its slopes do not broadcast to its operand");
-    return pointwise(call, maximum(first(), 0.0) + second() * minimum(first(), 0.0));
+    auto const &dims = call.dims(0), &slopes = call.dims(1);
+    auto const is_of_channels = call.opset() < 7 && dims.size() > 1 && slopes == Dims{dims[1]};
+    if (!is_of_channels && (broadcast(dims, slopes) != dims || (call.opset() < 7 && element_count(slopes) != 1)))
+        refuse("its slopes do not broadcast to its operand");
+    expect_same_elements(call);
+    Nest nest{.out = call.type(0), .kept = dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
+    nest.reads = {read_at_loops(0, dims),
+                  is_of_channels ? read_at_loops(1, slopes, 1) : read_broadcast(1, slopes, dims)};
+    nest.body = (maximum(first(), 0.0) + second() * minimum(first(), 0.0)).nodes();
+    return single(2, nest);
 }
 Definition elu(Call const& call) {
     return pointwise(call, maximum(first(), 0.0) +
@@ -175,24 +204,27 @@ Definition cast(Call const& call) {
 }
 Definition cast_like(Call const& call) { return cast_to(call, call.type(1).element, call.inputs()); }
 
-/// (x - mean) / sqrt(variance + eps) * scale + bias, each for a channel.
+/// (x - mean) * (scale / sqrt(variance + eps)) + bias, each for a channel.
 Definition batch_normalization(Call const& call) {
-    if (call.whole("training_mode", 0) != 0) refuse("it is in training mode");
+    if (call.whole("training_mode", 0) != 0 || (call.opset() < 7 && call.whole("is_test", 0) == 0))
+        refuse("it is in training mode");
     if (call.whole("spatial", 1) != 1) refuse("its statistics are not those of channels");
     for (std::size_t i = 1; i < call.node().outputs.size(); ++i)
         if (call.wants(i)) refuse("its statistics are used");
     auto const& dims = call.dims(0);
     if (dims.size() < 2) refuse("its operand has no channels");
+    Known const channels{call.type(0).element, {dims[1]}};
+    for (std::size_t i = 1; i < 5; ++i)
+        if (call.dims(i) != channels.dims) refuse("its operand {} is not of a number for a channel", i);
+    Nest factor{.out = channels, .kept = channels.dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
+    factor.reads = {read_at_loops(1, channels.dims), read_at_loops(4, channels.dims)};
+    factor.body = (first() / apply(Function::sqrt, second() + call.real("epsilon", 1e-5))).nodes();
     Nest nest{.out = call.type(0), .kept = dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
     nest.reads.push_back(read_at_loops(0, dims));
-    for (std::size_t i = 1; i < 5; ++i) {
-        if (call.dims(i) != Dims{dims[1]}) refuse("its operand {} is not of a number for a channel", i);
-        nest.reads.push_back(read_at_loops(i, call.dims(i), 1));
-    }
-    auto const scale = Formula::read(1), bias = Formula::read(2), mean = Formula::read(3), variance = Formula::read(4);
-    nest.body =
-        ((first() - mean) / apply(Function::sqrt, variance + call.real("epsilon", 1e-5)) * scale + bias).nodes();
-    return single(call.inputs(), nest);
+    for (std::size_t const of_channels : {3u, 5u, 2u}) // mean, factor, bias
+        nest.reads.push_back(read_at_loops(of_channels, channels.dims, 1));
+    nest.body = ((first() - second()) * Formula::read(2) + Formula::read(3)).nodes();
+    return last_of(5, {factor, nest});
 }
 
 } // namespace espalier::model::rules

@@ -18,6 +18,7 @@ struct Window {
 
 Wholes list_of(Call const& call, char const* name, std::size_t size, std::int64_t otherwise) {
     auto const out = call.wholes(name).value_or(Wholes(size, otherwise));
+    Call::moderate(out);
     if (out.size() != size) refuse("its attribute {} has {} numbers for {} dimensions", name, out.size(), size);
     return out;
 }
@@ -48,11 +49,14 @@ void set_padding(Call const& call, Dims const& spatial, Window& out) {
 
 Window window_of(Call const& call, Wholes const& size, Dims const& spatial) {
     if (size.size() != spatial.size()) refuse("its kernel has {} dimensions of {}", size.size(), spatial.size());
+    Call::moderate(size);
     Window out{.size = size, .stride = {}, .dilation = {}, .before = {}, .after = {}, .out = {}};
     out.stride = list_of(call, "strides", size.size(), 1);
     out.dilation = list_of(call, "dilations", size.size(), 1);
     for (std::size_t i = 0; i < out.rank(); ++i)
-        if (out.size[i] < 1 || out.stride[i] < 1 || out.dilation[i] < 1) refuse("its kernel or strides are not sizes");
+        if (out.size[i] < 1 || out.stride[i] < 1 || out.dilation[i] < 1 || out.size[i] > 1 << 20 ||
+            out.dilation[i] > 1 << 20)
+            refuse("its kernel or strides are not sizes");
     set_padding(call, spatial, out);
     auto const is_rounded_up = call.whole("ceil_mode", 0) != 0;
     for (std::size_t i = 0; i < out.rank(); ++i) {

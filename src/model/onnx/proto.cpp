@@ -5,8 +5,6 @@
 
 #include <fmt/core.h>
 
-#include <limits>
-
 namespace espalier::model {
 
 std::string quoted(std::string const& name) {
@@ -31,13 +29,16 @@ std::string place_of(Node const& node) {
     return place_of(proto, node.origin.value_or(0));
 }
 
+void refuse_size(std::uint64_t bytes) {
+    throw base::InputError(
+        "the model would have {} bytes in one file, and ONNX's limit is 2 GB: if its data were in files "
+        "beside it, write it into the same folder, where they stay there",
+        bytes);
+}
+
 base::Bytes serialized(google::protobuf::MessageLite const& message) {
     auto const size = message.ByteSizeLong();
-    if (size > std::numeric_limits<std::int32_t>::max())
-        throw base::InputError(
-            "the model would have {} bytes in one file, and ONNX's limit is 2 GB: if its data were in "
-            "files beside it, write it into the same folder, where they stay there",
-            size);
+    if (size > largest_file) refuse_size(size);
     base::Bytes bytes(size);
     if (!message.SerializeToArray(bytes.data(), static_cast<int>(size)))
         throw base::InputError("the model cannot be written as ONNX");

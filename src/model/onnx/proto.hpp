@@ -5,6 +5,8 @@
 #include "espalier/model/model.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 /// What the files of this folder share: ONNX's messages, and how errors name their parts.
@@ -18,6 +20,9 @@ namespace pb = ::onnx;
 [[nodiscard]] std::string place_of(pb::NodeProto const& node, std::size_t index);
 [[nodiscard]] std::string place_of(Node const& node);
 
+/// ONNX's limit: 2 GB.
+inline constexpr std::size_t largest_file = std::numeric_limits<std::int32_t>::max();
+[[noreturn]] void refuse_size(std::uint64_t bytes);
 /// Throws InputError if they are over 2 GB.
 [[nodiscard]] base::Bytes serialized(google::protobuf::MessageLite const& message);
 

@@ -16,8 +16,6 @@
 namespace espalier::model {
 namespace {
 
-constexpr std::size_t largest_file = std::numeric_limits<std::int32_t>::max();
-
 /// As the file has it. Its captured names are not looked for.
 Node node_of(pb::NodeProto const& proto, std::size_t index, ExternalData const& external) {
     auto const place = place_of(proto, index);

@@ -145,6 +145,7 @@ private:
             if (auto const* constant = all[i].constant) {
                 *graph_.add_node() = old.Get(static_cast<int>(constant->index));
                 make(constant->name);
+                constants_.insert(constant->name);
             } else {
                 *graph_.add_node() = proto_of(*all[i].node, old);
                 for (auto const& name : all[i].node->outputs) make(name);
@@ -220,9 +221,9 @@ private:
             auto const name = tensor.name();
             auto const is_input = inputs_.contains(name);
             auto const is_ours = is_input || ((model_.constants.contains(name) || model_.unread.contains(name)) &&
-                                              is_used(name) && !made_.contains(name));
+                                              is_used(name) && !constants_.contains(name));
             if (!is_ours) continue;
-            if (!is_input) make(name);
+            if (!is_input) make(name), constants_.insert(name);
             written.insert(name);
             auto const now = tensor_called(name);
             if (now == nullptr || is_tensor_as_read(name))
@@ -234,7 +235,7 @@ private:
             if (inputs_.contains(name) && !written.contains(name))
                 *graph_.add_initializer() = model::proto_of(*tensor, name);
         for (auto const& [name, tensor] : model_.constants) {
-            if (!is_used(name) || made_.contains(name)) continue;
+            if (!is_used(name) || constants_.contains(name)) continue;
             make(name);
             *graph_.add_initializer() = model::proto_of(*tensor, name);
         }
@@ -316,6 +317,7 @@ private:
     pb::ModelProto& proto_;
     pb::GraphProto& graph_;
     std::set<std::string> inputs_, made_;
+    std::set<std::string> constants_;              ///< those that are written
     std::map<std::string, std::string> uses_;      ///< by name: where
     std::map<std::size_t, Node const*> originals_; ///< nodes of the file, by their place there
 };
@@ -326,6 +328,16 @@ pb::ModelProto blank_model() {
     proto.set_ir_version(ir_version);
     proto.set_producer_name("espalier");
     return proto;
+}
+
+/// Before anything is copied.
+void check_size(Model const& model) {
+    std::uint64_t bytes = 0;
+    std::set<std::string> used;
+    for (auto const& node : model.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+    for (auto const& [name, tensor] : model.constants)
+        if (used.contains(name)) bytes += tensor->bytes.size();
+    if (bytes > largest_file) refuse_size(bytes);
 }
 
 bool is_same_folder(std::string const& a, std::string const& b) {
@@ -340,6 +352,7 @@ base::Bytes to_onnx(Model const& model, std::string const& folder) {
     auto const moves = file != nullptr && !file->data_files.empty() && !is_same_folder(file->folder, folder);
     auto const is_as_read = file != nullptr && is_untouched(model, file->as_read);
     if (is_as_read && !moves) return file->bytes;
+    if (file == nullptr || moves || file->data_files.empty()) check_size(model);
     auto proto = file != nullptr ? parse_model(file->bytes) : blank_model();
     if (!is_as_read) GraphWriter(model, proto).write();
     if (moves)
