@@ -15,13 +15,13 @@ constexpr int box_width = 190, box_height = 26, row_height = 44, margin = 30, la
 std::string dims_text(model::Dims const& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
 
 /// Ops below each other, in order; what is not read by the next one goes around on the right.
-struct Column {
+struct DrawnGraph {
     std::string svg;
     int height = 0, width = 0;
 };
 
-Column column(Graph const& graph, int x, int y, std::string const& title) {
-    Column out;
+DrawnGraph drawn(Graph const& graph, int x, int y, std::string const& title) {
+    DrawnGraph out;
     out.svg = fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", x, y, base::escaped(title));
     auto const top = [&](std::size_t row) { return y + 16 + static_cast<int>(row) * row_height; };
     auto const box = [&](std::size_t row, std::string const& text, std::string const& fill) {
@@ -73,10 +73,10 @@ std::string drawing(Plan const& plan, Variant const& variant) {
         auto const after = plan.follow(before, choice.path, folder);
         if (!after) continue;
         auto const times = plan.families()[choice.family].size();
-        auto const left = column(before, margin, y,
-                                 fmt::format("part {}{}", choice.family + 1,
-                                             times > 1 ? fmt::format(", {} times in the model", times) : ""));
-        auto const right = column(*after, 2 * margin + left.width, y, "rewritten");
+        auto const left = drawn(before, margin, y,
+                                fmt::format("part {}{}", choice.family + 1,
+                                            times > 1 ? fmt::format(", {} times in the model", times) : ""));
+        auto const right = drawn(*after, 2 * margin + left.width, y, "rewritten");
         body += left.svg + right.svg;
         y += std::max(left.height, right.height) + margin;
         width = std::max(width, 3 * margin + left.width + right.width);

@@ -94,7 +94,7 @@ int copy(OptimizeArguments const& arguments) {
 int optimize(OptimizeArguments arguments, Tools const& tools) {
     check(arguments);
     if (has_no_time(arguments)) return copy(arguments);
-    static_cast<void>(model::read_onnx(arguments.model)); // what is wrong with it is told before anything else
+    Plan const told_first({.model = arguments.model, .rules = arguments.rules}); // throws what is wrong with either
     if (arguments.results.empty()) arguments.results = "runs/" + fs::path(arguments.model).stem().string();
     auto const end = tools.search({.experiment = experiment_of(arguments),
                                    .name = "optimize",

@@ -1,6 +1,7 @@
 #include "espalier/problems/rewrite/plan.hpp"
 
 #include "espalier/base/error.hpp"
+#include "espalier/base/key_error.hpp"
 #include "espalier/base/rng.hpp"
 #include "espalier/model/onnx.hpp"
 
@@ -19,16 +20,19 @@ namespace library = substitution::library;
 
 std::string text_of(std::string const& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw base::InputError("{}: cannot be read: name a file of `espalier show RUN --format rules`", path);
+    if (!file)
+        throw base::KeyError("problem.rules",
+                             path + " cannot be read: name a file that `espalier show RUN --format rules` wrote");
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
 library::Library library_of(RewriteConfig const& config) {
     if (config.rules.empty()) return library::Library{};
+    auto const text = text_of(config.rules);
     try {
-        return library::parse_library(text_of(config.rules));
+        return library::parse_library(text);
     } catch (base::InputError const& error) {
-        throw base::InputError("{}: {}", config.rules, error.what());
+        throw base::KeyError("problem.rules", fmt::format("{}: {}", config.rules, error.what()));
     }
 }
 

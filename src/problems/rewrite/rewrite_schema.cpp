@@ -29,11 +29,15 @@ Codec<Sizes> sizes_codec() {
     return {read, write, [size] { return base::Json{{"type", "object"}, {"additionalProperties", size.schema}}; }};
 }
 
+/// A word for the empty text.
+Scalar<std::string> text_or(std::string const& word) { return or_word<std::string>(word, {}, text()); }
+
 bool check_cost(RewriteConfig const& config, Value const& map, Context const& at) {
     if (config.cost != CostKind::measured || !config.backend.empty()) return true;
-    at.error(map.find("cost")->value.place, fmt::format("{} is measured, and there is no back end that could measure: name a "
-                                                "command with problem.backend, e.g. run/backend-onnxruntime",
-                                                at.in("cost").name()));
+    at.error(map.find("cost")->value.place,
+             fmt::format("{} is measured, and there is no back end that could measure: name a "
+                         "command with problem.backend, e.g. run/backend-onnxruntime",
+                         at.in("cost").name()));
     return false;
 }
 
@@ -42,14 +46,14 @@ Section<RewriteConfig> rewrite_section() {
     Section<Config> section;
     section.field({"model", "an ONNX file", "model.onnx"}, &Config::model, text())
         .field({"digest", "of the file's bytes; filled in, so that a run resumes with the model it began with"},
-               &Config::digest, text())
-        .field({"rules", "a library of rules (`espalier show RUN --format rules`); empty: the one that comes with "
+               &Config::digest, text_or("auto"))
+        .field({"rules", "a library of rules (`espalier show RUN --format rules`); default: the one that comes with "
                          "Espalier"},
-               &Config::rules, text())
-        .field({"rules_digest", "of the rules; filled in"}, &Config::rules_digest, text())
+               &Config::rules, text_or("default"))
+        .field({"rules_digest", "of the rules; filled in"}, &Config::rules_digest, text_or("auto"))
         .field({"backend", "a command that runs models; it gets a model file, an inputs file (.npz) and a number of "
-                           "threads, and prints {\"ms\": [..], \"outputs\": file}; empty: none"},
-               &Config::backend, text())
+                           "threads, and prints {\"ms\": [..], \"outputs\": file}; or none"},
+               &Config::backend, text_or("none"))
         .field(
             {"cost", "what decides: estimated times, or measured ones; auto: measured where there is a back end"},
             &Config::cost,

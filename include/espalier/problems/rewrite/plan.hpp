@@ -84,7 +84,7 @@ struct Comparison {
 };
 struct CompareOptions {
     std::uint64_t seed = 1;
-    double tolerance = 1e-9;
+    double tolerance = 1e-6; ///< attributes that are numbers have 24 bits, whatever is computed with them
 };
 [[nodiscard]] Comparison compare(Graph const& before, Graph const& after, CompareOptions const& options,
                                  base::StopToken const& stop);
