@@ -211,6 +211,17 @@ private:
     std::vector<double> out_, packed_left_, packed_right_;
 };
 
+/// How far apart neighbours along a loop are.
+std::int64_t stride_along(Read const& read, std::size_t loop) {
+    std::int64_t out = 0, stride = 1;
+    for (auto d = read.shape.size(); d-- > 0; stride *= read.shape[d])
+        for (auto const& step : read.index[d].steps)
+            if (step.loop == loop) out += stride * step.stride;
+    return out;
+}
+
+} // namespace
+
 bool is_contraction(Nest const& nest, Sources const& sources) {
     using Kind = ScalarNode::Kind;
     if (nest.reducer != Reducer::sum || nest.body.size() != 3) return false;
@@ -225,7 +236,16 @@ bool is_contraction(Nest const& nest, Sources const& sources) {
     });
 }
 
-} // namespace
+bool is_narrow(Nest const& nest) {
+    auto const groups = groups_of(nest);
+    if (groups.rows.size > 1 && groups.columns.size > 1) return false;
+    auto row = nest.kept.size();
+    while (row > 0 && nest.kept[row - 1] == 1) --row;
+    if (row == 0 || nest.kept[row - 1] < 8) return false;
+    constexpr std::int64_t near = 4;
+    return std::abs(stride_along(nest.reads[0], row - 1)) <= near &&
+           std::abs(stride_along(nest.reads[1], row - 1)) <= near;
+}
 
 std::optional<Array> evaluate_contraction(Nest const& nest, Sources const& sources, base::StopToken const& stop) {
     if (!is_contraction(nest, sources)) return std::nullopt;

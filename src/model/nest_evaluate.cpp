@@ -218,7 +218,8 @@ Array evaluate_plainly(Nest const& nest, Sources const& sources, base::StopToken
 }
 
 Array evaluate_nest(Nest const& nest, Sources const& sources, base::StopToken const& stop) {
-    if (auto out = evaluate_contraction(nest, sources, stop)) return std::move(*out);
+    auto const is_sum_of_products = is_contraction(nest, sources);
+    if (is_sum_of_products && !is_narrow(nest)) return *evaluate_contraction(nest, sources, stop);
     if (auto out = evaluate_rows(nest, sources, stop)) return std::move(*out);
     return evaluate_plainly(nest, sources, stop);
 }

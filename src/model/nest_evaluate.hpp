@@ -15,9 +15,14 @@ using Sources = std::vector<Array const*>;
 [[nodiscard]] Array evaluate_plainly(Nest const& nest, Sources const& sources, base::StopToken const& stop);
 /// A row of results at a time. Nothing for nests that are not of real numbers only, or that look places up.
 [[nodiscard]] std::optional<Array> evaluate_rows(Nest const& nest, Sources const& sources, base::StopToken const& stop);
+/// Whether it is a sum of products of two reals.
+[[nodiscard]] bool is_contraction(Nest const& nest, Sources const& sources);
 /// Sums of products of two reals as products of matrices. Nothing for other nests.
 [[nodiscard]] std::optional<Array> evaluate_contraction(Nest const& nest, Sources const& sources,
                                                         base::StopToken const& stop);
+/// Of such a sum: whether a row or a column is all there is of one matrix, so that packing it would cost more than it
+/// saves, and its values lie side by side.
+[[nodiscard]] bool is_narrow(Nest const& nest);
 /// The fastest of them.
 [[nodiscard]] Array evaluate_nest(Nest const& nest, Sources const& sources, base::StopToken const& stop);
 

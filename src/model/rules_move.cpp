@@ -22,6 +22,9 @@ Nest moving_nest(Known const& out, Dims const& kept, std::vector<Read> reads) {
     return nest;
 }
 
+/// Of a tensor with one element.
+Read single_value(std::size_t source) { return {.source = source, .shape = {}, .index = {}}; }
+
 TensorPtr wholes_tensor(Wholes const& values, Dims const& dims) {
     Array out{.element = Element::i64, .dims = dims, .reals = {}, .wholes = values, .texts = {}};
     return std::make_shared<Tensor const>(to_tensor(out));
@@ -256,14 +259,18 @@ Definition pad(Call const& call) {
         if (out.dims[axis] < 0) refuse("it takes away more than there is");
         read.index[axis].offset = -(*given)[i];
     }
-    auto const has_value = call.opset() < 11 ? call.real("value", 0) != 0 : call.has(2);
-    if (!has_value) return single(call.inputs(), moving_nest(out, out.dims, {read}));
-    if (call.opset() < 11) refuse("it pads by {}", call.real("value", 0));
+    auto const number = call.real("value", 0);
+    if (number == 0 && !(call.opset() >= 11 && call.has(2)))
+        return single(call.inputs(), moving_nest(out, out.dims, {read}));
+    read.outside = Outside::other;
+    if (call.opset() < 11) {
+        Nest value{.out = {out.element, {}}, .kept = {}, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
+        value.body = Formula(number).nodes();
+        return last_of(1, {value, moving_nest(out, out.dims, {single_value(1), read})});
+    }
     if (element_count(call.dims(2)) != 1 || call.type(2).element != out.element)
         refuse("it pads by more than a number");
-    read.outside = Outside::other;
-    Read const value{.source = 2, .shape = {}, .index = {}};
-    return single(call.inputs(), moving_nest(out, out.dims, {value, read}));
+    return single(call.inputs(), moving_nest(out, out.dims, {single_value(2), read}));
 }
 
 Definition gather(Call const& call) {
@@ -346,7 +353,7 @@ Definition range(Call const& call) {
     auto const stride = std::abs(delta);
     Known const out{call.type(0).element, {span <= 0 ? 0 : (span - 1) / stride + 1}};
     Nest nest{.out = out, .kept = out.dims, .reduced = {}, .reads = {}, .body = {}, .epilogue = {}};
-    nest.reads = {{.source = 0, .shape = {}, .index = {}}, {.source = 2, .shape = {}, .index = {}}};
+    nest.reads = {single_value(0), single_value(2)};
     nest.body = (Formula::read(0) + Formula::loop(0) * Formula::read(1)).nodes();
     return single(3, nest);
 }

@@ -65,7 +65,7 @@ Window window_of(Call const& call, Wholes const& size, Dims const& spatial) {
         auto const room = whole - ((out.size[i] - 1) * out.dilation[i] + 1);
         if (room < 0) refuse("its kernel is larger than its operand");
         auto const steps = (is_rounded_up ? rounded_up(room, out.stride[i]) : room / out.stride[i]) + 1;
-        if ((steps - 1) * out.stride[i] >= spatial[i] + out.before[i])
+        if (is_rounded_up && (steps - 1) * out.stride[i] >= spatial[i] + out.before[i])
             refuse("its last window begins in the padding, where descriptions of the op differ");
         out.out.push_back(steps);
     }
@@ -90,6 +90,19 @@ Dims spatial_of(Call const& call) {
 Dims joined(Dims first, Dims const& then) {
     first.insert(first.end(), then.begin(), then.end());
     return first;
+}
+
+/// There is no largest or mean value of a window that lies in the padding only.
+void check_windows(Window const& window, Dims const& spatial) {
+    for (std::size_t i = 0; i < window.rank(); ++i)
+        for (std::int64_t step = 0; step < window.out[i]; ++step) {
+            auto is_empty = true;
+            for (std::int64_t k = 0; k < window.size[i] && is_empty; ++k) {
+                auto const at = step * window.stride[i] + k * window.dilation[i] - window.before[i];
+                is_empty = at < 0 || at >= spatial[i];
+            }
+            if (is_empty) refuse("a window of it lies in the padding only");
+        }
 }
 
 /// Over windows of each channel of `source`, which has `before` in front of it.
@@ -159,6 +172,7 @@ Definition convolution(Call const& call) {
 Definition max_pool(Call const& call) {
     if (call.wants(1)) refuse("the places of its maxima are used");
     auto const window = window_of(call, kernel_of(call), spatial_of(call));
+    check_windows(window, spatial_of(call));
     auto nest = pool_nest(0, call.type(0), window, window.before);
     nest.reducer = Reducer::maximum;
     return single(1, nest);
@@ -168,6 +182,7 @@ Definition max_pool(Call const& call) {
 Definition average_pool(Call const& call) {
     auto const window = window_of(call, kernel_of(call), spatial_of(call));
     auto const counts_padding = call.whole("count_include_pad", 0) != 0 && window.has_padding();
+    if (!counts_padding) check_windows(window, spatial_of(call));
     std::vector<Nest> nests;
     auto type = call.type(0);
     if (counts_padding) {

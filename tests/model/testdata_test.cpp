@@ -4,6 +4,8 @@
 #include "espalier/model/evaluate.hpp"
 #include "espalier/model/onnx.hpp"
 
+#include "call.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -41,6 +43,7 @@ std::vector<fs::path> folders_in(fs::path const& folder) {
 struct Outcome {
     std::string why_not; ///< it is not understood; empty: it is
     std::string wrong;   ///< empty: it has the expected outputs
+    std::set<std::string> ops;
 };
 
 /// The package has the bits of bf16 as whole numbers.
@@ -93,74 +96,94 @@ std::string difference(Array const& got, Array const& expected, double slack) {
     return {};
 }
 
-/// Whether the model is understood, and if so, whether it gives what is expected. `slack`: how much more rounding than
-/// that of one op.
+/// One set of inputs and expected outputs.
+class Case {
+public:
+    /// Throws InputError if a file is not one of a tensor.
+    Case(Model const& original, fs::path const& folder) : folder_(folder) {
+        for (std::size_t i = 0; i < original.inputs.size(); ++i) {
+            auto const file = folder / fmt::format("input_{}.pb", i);
+            if (!fs::exists(file)) throw base::InputError("an input is not given");
+            inputs_[original.inputs[i].name] = of_type(parse_tensor(contents_of(file)), original.inputs[i].type);
+        }
+        model_ = with_inputs(original, inputs_);
+        facts_ = infer(model_);
+    }
+    [[nodiscard]] std::string why_not() const {
+        for (auto const& node : model_.nodes)
+            if (auto const why = not_understood(node, model_, facts_)) return fmt::format("{}: {}", node.op, *why);
+        return {};
+    }
+    /// `slack`: how much more rounding than that of one op.
+    [[nodiscard]] std::string what_is_wrong(double slack) const {
+        Arrays inputs;
+        for (auto const& input : model_.inputs) inputs[input.name] = to_array(inputs_.at(input.name));
+        auto const outputs = evaluate(model_, inputs);
+        for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
+            auto const& output = model_.outputs[i];
+            auto const got = to_array(to_tensor(outputs.at(output.name)));
+            auto const file = contents_of(folder_ / fmt::format("output_{}.pb", i));
+            auto const expected = to_array(of_type(parse_tensor(file), output.type));
+            if (auto wrong = difference(got, expected, slack); !wrong.empty()) return wrong;
+            if (facts_.types.at(output.name) != Known{got.element, got.dims}) return "another type was inferred";
+        }
+        return {};
+    }
+
+private:
+    fs::path folder_;
+    std::map<std::string, Tensor> inputs_;
+    Model model_;
+    Facts facts_;
+};
+
 Outcome outcome_of(fs::path const& folder, double slack) {
     Outcome out;
+    std::optional<Model> model;
+    std::vector<Case> cases;
     try {
-        auto const original = read_onnx(folder / "model.onnx");
-        for (int set = 0;; ++set) {
-            auto const data = folder / fmt::format("test_data_set_{}", set);
-            if (!fs::exists(data)) return out;
-            std::map<std::string, Tensor> tensors;
-            for (std::size_t i = 0; i < original.inputs.size(); ++i)
-                if (auto const file = data / fmt::format("input_{}.pb", i); fs::exists(file))
-                    tensors[original.inputs[i].name] =
-                        of_type(parse_tensor(contents_of(file)), original.inputs[i].type);
-            for (auto const& input : original.inputs)
-                if (!tensors.contains(input.name)) {
-                    out.why_not = "an input is not a tensor";
-                    return out;
-                }
-            auto const model = with_inputs(original, tensors);
-            auto const facts = infer(model);
-            for (auto const& node : model.nodes)
-                if (auto const why = not_understood(node, model, facts)) {
-                    out.why_not = fmt::format("{}: {}", node.op, *why);
-                    return out;
-                }
-            Arrays inputs;
-            for (auto const& input : model.inputs) inputs[input.name] = to_array(tensors.at(input.name));
-            auto const outputs = evaluate(model, inputs);
-            for (std::size_t i = 0; i < model.outputs.size(); ++i) {
-                auto const file = parse_tensor(contents_of(data / fmt::format("output_{}.pb", i)));
-                auto const expected = to_array(of_type(file, model.outputs[i].type));
-                auto const got = to_array(to_tensor(outputs.at(model.outputs[i].name)));
-                if (auto const wrong = difference(got, expected, slack); !wrong.empty()) out.wrong = wrong;
-                auto const inferred = facts.types.find(model.outputs[i].name);
-                if (inferred == facts.types.end() || inferred->second != Known{got.element, got.dims})
-                    out.wrong = "another type was inferred";
-            }
-        }
-    } catch (base::InputError const& error) {
-        out.why_not = error.what();
+        model = read_onnx(folder / "model.onnx");
+        for (auto const& data : fs::directory_iterator(folder))
+            if (fs::is_directory(data)) cases.emplace_back(*model, data.path());
+    } catch (base::InputError const&) {
+        out.why_not = "an input is not a tensor";
+        return out;
+    }
+    for (auto const& node : model->nodes) out.ops.insert(node.op);
+    for (auto const& each : cases) {
+        out.why_not = each.why_not();
+        if (!out.why_not.empty()) return out;
+        if (auto wrong = each.what_is_wrong(slack); !wrong.empty()) out.wrong = wrong;
     }
     return out;
 }
 
-/// Per op of the first node: how many tests pass, and why the others are not understood.
+/// Of all tests of a part: how many pass, and why the others are not understood.
 class Tally {
 public:
-    void add(fs::path const& folder, Outcome const& outcome) {
-        auto const name = folder.filename().string();
-        EXPECT_EQ(outcome.wrong, "") << name;
-        if (outcome.why_not.empty())
-            ++passed_;
-        else
-            ++reasons_[outcome.why_not];
-        if (!outcome.why_not.empty()) refused_.insert(name);
+    Tally(std::string const& part, double slack) {
+        for (auto const& folder : folders_in(testdata / part)) add(folder, outcome_of(folder, slack));
     }
     [[nodiscard]] int passed() const { return passed_; }
-    [[nodiscard]] std::set<std::string> const& refused() const { return refused_; }
-    void print() const {
-        fmt::print("{} understood, {} not\n", passed_, refused_.size());
-        for (auto const& [reason, count] : reasons_) fmt::print("{:4} {}\n", count, reason);
-    }
+    /// By op: of how many tests that pass it is a part.
+    [[nodiscard]] std::map<std::string, int> const& ops() const { return ops_; }
+    /// Why tests are not understood, but for ops that are not in the table or of other domains.
+    [[nodiscard]] std::map<std::string, int> const& reasons() const { return reasons_; }
 
 private:
+    void add(fs::path const& folder, Outcome const& outcome) {
+        EXPECT_EQ(outcome.wrong, "") << folder.filename();
+        if (outcome.why_not.empty()) {
+            ++passed_;
+            for (auto const& op : outcome.ops) ++ops_[op];
+            return;
+        }
+        auto const is_other = [&](char const* words) { return outcome.why_not.find(words) != std::string::npos; };
+        if (!is_other("is not in the table") && !is_other("of the domain")) ++reasons_[outcome.why_not];
+    }
+
     int passed_ = 0;
-    std::map<std::string, int> reasons_;
-    std::set<std::string> refused_;
+    std::map<std::string, int> ops_, reasons_;
 };
 
 class Testdata : public testing::Test {
@@ -171,21 +194,43 @@ protected:
     }
 };
 
-TEST_F(Testdata, what_is_understood_of_the_tests_of_single_ops_gives_what_is_expected) {
-    Tally tally;
+using Reasons = std::map<std::string, int>;
+constexpr auto not_a_tensor = "an input is not a tensor";
 
-    for (auto const& folder : folders_in(testdata / "node")) tally.add(folder, outcome_of(folder, 1));
+TEST_F(Testdata, tests_of_single_ops_give_what_is_expected) {
+    Tally const tally("node", 1);
 
-    tally.print();
+    EXPECT_GE(tally.passed(), 509);
+    for (auto const& [op, count] : tally.ops()) RecordProperty(op, count);
+    for (auto const& row : op_rows()) { // there was no Gelu yet
+        auto const is_tested = tally.ops().contains(std::string(row.name));
+        EXPECT_TRUE(is_tested || row.name == "Gelu") << row.name;
+    }
+}
+
+TEST_F(Testdata, what_is_not_understood_of_ops_in_the_table_is_known) {
+    auto reasons = Tally("node", 1).reasons();
+
+    reasons.erase(not_a_tensor);
+    std::erase_if(reasons, [](auto const& each) { return each.first.starts_with("Range: its operand '"); });
+    EXPECT_EQ(reasons, (Reasons{{"BatchNormalization: it is in training mode", 2},
+                                {"Cast: it makes elements of text", 2},
+                                {"Cast: its operand 'input' is of text", 2},
+                                {"CastLike: its operand 'input' is of text", 1},
+                                {"CastLike: its operand 'like' is of text", 1},
+                                {"Dropout: it is in training mode", 3},
+                                {"Dropout: its mask is used", 5},
+                                {"Max: it computes on u64", 1},
+                                {"MaxPool: the places of its maxima are used", 2},
+                                {"Min: it computes on u64", 1},
+                                {"Pad: it pads by 'edge'", 1},
+                                {"Pad: it pads by 'reflect'", 1}}));
 }
 
 TEST_F(Testdata, converted_networks_give_what_is_expected) {
-    Tally tally;
-
-    for (auto const* const part : {"pytorch-converted", "pytorch-operator", "simple"})
-        for (auto const& folder : folders_in(testdata / part)) tally.add(folder, outcome_of(folder, 10));
-
-    tally.print();
+    EXPECT_GE(Tally("pytorch-converted", 10).passed(), 70);
+    EXPECT_GE(Tally("pytorch-operator", 10).passed(), 30);
+    EXPECT_GE(Tally("simple", 1).passed(), 5);
 }
 
 } // namespace
