@@ -58,7 +58,8 @@ std::vector<std::size_t> widths(Model const& model, std::vector<std::size_t> con
     for (std::size_t i = 0; i < stretch.size(); ++i) {
         for (auto const& name : model.nodes[stretch[i]].inputs)
             if (made.contains(name)) last[name] = i;
-        for (auto const& name : model.nodes[stretch[i]].outputs) made[name] = i;
+        for (auto const& name : model.nodes[stretch[i]].outputs)
+            if (!name.empty()) made[name] = i;
     }
     std::vector<std::size_t> out(stretch.size() + 1, 0);
     for (auto const& [name, end] : last)
@@ -181,7 +182,8 @@ Understood examined(Model const& model, model::Facts const& facts, Line& line) {
 std::vector<std::size_t> chained(Model const& model) {
     std::map<std::string, std::size_t> maker;
     for (std::size_t i = 0; i < model.nodes.size(); ++i)
-        for (auto const& name : model.nodes[i].outputs) maker[name] = i;
+        for (auto const& name : model.nodes[i].outputs)
+            if (!name.empty()) maker[name] = i;
     std::vector<char> is_done(model.nodes.size(), 0);
     std::vector<std::size_t> order;
     auto const operands = [&](std::size_t node) {
