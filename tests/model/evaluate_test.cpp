@@ -1,0 +1,2 @@
+#include "espalier/model/evaluate.hpp"
+#include <gtest/gtest.h>
