@@ -48,7 +48,9 @@ public:
         read_initializers();
         read_nodes();
         read_outputs();
-        for (auto const& value : graph_.value_info()) model_.types.emplace(value.name(), type_in(value));
+        for (auto const& value : graph_.value_info())
+            if (auto type = type_in(value); made_.contains(value.name()))
+                model_.types.emplace(value.name(), std::move(type));
         file_.as_read = std::move(model_);
         return std::move(file_);
     }
