@@ -23,6 +23,8 @@ struct Target {
 [[nodiscard]] std::vector<Target> text_targets();
 /// Of bytes: packed nodes and messages between ranks.
 [[nodiscard]] std::vector<Target> byte_targets();
+/// Of arrays: the files of numpy.
+[[nodiscard]] std::vector<Target> array_targets();
 
 /// Ends the process with a line on stderr.
 void expect(bool holds, std::string_view law);
