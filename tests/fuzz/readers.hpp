@@ -25,6 +25,8 @@ struct Target {
 [[nodiscard]] std::vector<Target> byte_targets();
 /// Of models and tensors in ONNX's files.
 [[nodiscard]] std::vector<Target> model_targets();
+/// Of arrays: the files of numpy.
+[[nodiscard]] std::vector<Target> array_targets();
 
 /// Ends the process with a line on stderr.
 void expect(bool holds, std::string_view law);

@@ -133,15 +133,15 @@ Element element_of(std::string const& type, std::string const& name) {
                      base::printable(type));
 }
 
-/// Nothing if it has more bytes than a process can address.
+/// Nothing if a size or the product of those that are not 0 is more than a process can address.
 std::optional<std::uint64_t> bytes_of(model::Dims const& dims, std::int64_t element_bytes) {
     auto out = static_cast<std::uint64_t>(element_bytes);
-    if (std::ranges::find(dims, 0) != dims.end()) return 0;
     for (auto const dim : dims) {
+        if (dim == 0) continue;
         if (out > std::numeric_limits<std::int64_t>::max() / static_cast<std::uint64_t>(dim)) return {};
         out *= static_cast<std::uint64_t>(dim);
     }
-    return out;
+    return std::ranges::find(dims, 0) != dims.end() ? 0 : out;
 }
 
 /// What stands before the elements; `rest` is what comes after it.

@@ -171,6 +171,10 @@ TEST(Npz, what_a_tensor_cannot_be_is_refused_by_name) {
         {"np.savez(f, y=np.array(['word']))", "y.npy: elements of type <U4"},
         {"np.savez(f, y=np.zeros(2, [('a', 'f4'), ('b', 'i4')]))", "y.npy: its elements have fields"},
         {"np.savez(f, y=np.array([{}], dtype=object))", "y.npy: elements of type |O"},
+        {"np.lib.format.write_array_header_1_0(zipfile.ZipFile(f, 'w').open('y.npy', 'w'), {'descr': '<f4', "
+         "'fortran_order': "
+         "False, 'shape': (2**62, 2**62, 0)})",
+         "y.npy: it has 0 bytes, and its shape"},
         {"np.savez_compressed(f, y=np.ones(200))", "y.npy: it is compressed"},
         {"zipfile.ZipFile(f, 'w').writestr('y.npy', b'text')", "y.npy: it is not a .npy file"},
         {"open(f, 'wb').write(b'text')", "is not a whole .npz file"},
