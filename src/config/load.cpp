@@ -18,28 +18,29 @@ std::vector<std::string> origins_of(std::vector<Override> const& overrides) {
 }
 
 /// The experiment as one map, or nothing if it is not one.
-std::optional<Value> read_root(std::string_view text, Context const& at) {
-    auto root = read_yaml(text, 0, at);
-    if (!root) return std::nullopt;
-    if (root->kind == Value::Kind::null) {
-        at.error(root->place, "the file is empty; an experiment needs at least 'problem' and 'results' (see config/)");
+std::optional<Value> read_document(std::string_view text, Context const& at) {
+    auto document = read_yaml(text, 0, at);
+    if (!document) return std::nullopt;
+    if (document->kind == Value::Kind::null) {
+        at.error(document->place,
+                 "the file is empty; an experiment needs at least 'problem' and 'results' (see config/)");
         return std::nullopt;
     }
-    if (!expect_map(*root, at)) return std::nullopt;
-    return root;
+    if (!expect_map(*document, at)) return std::nullopt;
+    return document;
 }
 
-void apply(Value& root, std::vector<Override> const& overrides, Context const& at) {
+void apply(Value& document, std::vector<Override> const& overrides, Context const& at) {
     for (std::size_t i = 0; i < overrides.size(); ++i) {
         auto value = read_override(overrides[i], static_cast<int>(i) + 1, at);
-        if (value) set_at(root, overrides[i].key, std::move(*value));
+        if (value) set_at(document, overrides[i].key, std::move(*value));
     }
 }
 
 /// A map with this one key of a section, or with none.
-Value only(Value const& root, std::string_view section, std::string_view key) {
+Value only(Value const& document, std::string_view section, std::string_view key) {
     auto map = make_map();
-    auto const* found = root.find(section);
+    auto const* found = document.find(section);
     if (auto const* entry = found != nullptr ? found->value.find(key) : nullptr) map.entries.push_back(*entry);
     return map;
 }
@@ -54,8 +55,8 @@ Value const* find_part(Value const& in, std::string_view part) {
 }
 
 /// Where a dotted key was written, or the nearest key around it.
-Place place_of(Value const& root, std::string_view key) {
-    auto const* at = &root;
+Place place_of(Value const& document, std::string_view key) {
+    auto const* at = &document;
     while (!key.empty()) {
         auto const length = std::min(key.find('.'), key.size());
         auto const* next = find_part(*at, key.substr(0, length));
@@ -66,13 +67,13 @@ Place place_of(Value const& root, std::string_view key) {
     return at->place;
 }
 
-void ask(Accept const& accept, RunConfig const& config, Value const& root, Context const& at) {
+void ask(Accept const& accept, RunConfig const& config, Value const& document, Context const& at) {
     try {
         accept(config);
     } catch (base::KeyError const& error) {
-        at.error(place_of(root, error.key()), error.what());
+        at.error(place_of(document, error.key()), error.what());
     } catch (base::InputError const& error) {
-        at.error(place_of(root, "problem"), error.what());
+        at.error(place_of(document, "problem"), error.what());
     }
 }
 
@@ -83,10 +84,10 @@ Experiments::Experiments(ProblemSections kinds) : kinds_(std::move(kinds)), sect
 RunConfig Experiments::parse_stored(std::string_view text) const {
     Diagnostics diagnostics("the stored experiment", text);
     Context const at(diagnostics);
-    auto root = read_root(text, at);
-    if (!root) diagnostics.throw_if_any();
-    drop_unread_keys(*root, kinds_);
-    auto const config = section_.read(*root, at);
+    auto document = read_document(text, at);
+    if (!document) diagnostics.throw_if_any();
+    drop_unread_keys(*document, kinds_);
+    auto const config = section_.read(*document, at);
     diagnostics.throw_if_any();
     return config.value();
 }
@@ -96,12 +97,12 @@ RunConfig Experiments::parse(std::string_view text, std::string const& name, std
     text = without_bom(text);
     Diagnostics diagnostics(name, text, origins_of(overrides));
     Context const at(diagnostics);
-    auto root = read_root(text, at);
-    if (!root) diagnostics.throw_if_any();
-    apply(*root, overrides, at);
-    auto const config = section_.read(*root, at);
+    auto document = read_document(text, at);
+    if (!document) diagnostics.throw_if_any();
+    apply(*document, overrides, at);
+    auto const config = section_.read(*document, at);
     diagnostics.throw_if_any();
-    if (accept) ask(accept, config.value(), *root, at);
+    if (accept) ask(accept, config.value(), *document, at);
     diagnostics.throw_if_any();
     return config.value();
 }
@@ -117,9 +118,9 @@ Nanoseconds peek_start(std::filesystem::path const& file, std::vector<Override> 
         auto const text = std::filesystem::is_regular_file(file) ? read_text(file, {}) : std::string();
         Diagnostics unheard(file.string(), text, origins_of(overrides));
         Context const at(unheard);
-        auto root = read_root(without_bom(text), at).value_or(make_map());
-        apply(root, overrides, at);
-        return cluster_section().read(only(root, "cluster", "start"), at).value_or(ClusterConfig{}).start;
+        auto document = read_document(without_bom(text), at).value_or(make_map());
+        apply(document, overrides, at);
+        return cluster_section().read(only(document, "cluster", "start"), at).value_or(ClusterConfig{}).start;
     } catch (std::exception const&) {
         return ClusterConfig{}.start;
     }

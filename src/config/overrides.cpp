@@ -67,9 +67,9 @@ std::optional<Value> read_override(Override const& override, int source, Context
     return std::nullopt;
 }
 
-void set_at(Value& root, std::string_view key, Value value) {
+void set_at(Value& document, std::string_view key, Value value) {
     auto const place = value.place;
-    auto* at = &root;
+    auto* at = &document;
     while (true) {
         if (at->kind != Value::Kind::map) turn_into_map(*at, place);
         auto const length = std::min(key.find('.'), key.size());

@@ -15,6 +15,6 @@ struct Override;
 
 /// Puts `value` at a dotted key; maps on the way are made. What is not a map on the way becomes the shorthand of one,
 /// and the table then says whether that is allowed.
-void set_at(Value& root, std::string_view key, Value value);
+void set_at(Value& document, std::string_view key, Value value);
 
 } // namespace espalier::config

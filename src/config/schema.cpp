@@ -125,8 +125,8 @@ Section<RunConfig> experiment_section(ProblemSections const& kinds) {
         .field({"trace", "what is recorded for analysis"}, &RunConfig::trace, trace_section().codec())
         .field({"results", "where the run is kept", "{path: runs/my-run}"}, &RunConfig::results,
                results_section().codec())
-        .check([kinds](RunConfig const& config, Value const& root, Context const& at) {
-            return refuse_unread_keys(config, root, kinds, at);
+        .check([kinds](RunConfig const& config, Value const& document, Context const& at) {
+            return refuse_unread_keys(config, document, kinds, at);
         });
     return section;
 }

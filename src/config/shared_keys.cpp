@@ -48,8 +48,8 @@ std::string readers_of(Row const& row, ProblemSections const& kinds) {
     return out.empty() ? "no kind" : "only " + out;
 }
 
-Entry const* find(Value const& root, Row const& row) {
-    auto const* section = root.find(row.section);
+Entry const* find(Value const& document, Row const& row) {
+    auto const* section = document.find(row.section);
     return section != nullptr ? section->value.find(row.name) : nullptr;
 }
 
@@ -62,19 +62,20 @@ bool is_default(RunConfig const& config, Row const& row) {
     return text(config) == text({.problem = config.problem});
 }
 
-void drop(Value& root, Row const& row) {
-    auto* section = root.find(row.section);
+void drop(Value& document, Row const& row) {
+    auto* section = document.find(row.section);
     if (section == nullptr) return;
     std::erase_if(section->value.entries, [&](Entry const& entry) { return entry.key == row.name; });
 }
 
 } // namespace
 
-bool refuse_unread_keys(RunConfig const& config, Value const& root, ProblemSections const& kinds, Context const& at) {
+bool refuse_unread_keys(RunConfig const& config, Value const& document, ProblemSections const& kinds,
+                        Context const& at) {
     auto const& kind = config.problem.section();
     bool is_good = true;
     for (auto const& row : rows) {
-        auto const* entry = is_read(row, kind) ? nullptr : find(root, row);
+        auto const* entry = is_read(row, kind) ? nullptr : find(document, row);
         if (entry == nullptr || is_default(config, row)) continue;
         report_meaningless_key(*entry,
                                fmt::format("kind: {} never reads it, {} does", kind.name(), readers_of(row, kinds)),
@@ -84,14 +85,14 @@ bool refuse_unread_keys(RunConfig const& config, Value const& root, ProblemSecti
     return is_good;
 }
 
-void drop_unread_keys(Value& root, ProblemSections const& kinds) {
-    auto const* problem = root.find("problem");
+void drop_unread_keys(Value& document, ProblemSections const& kinds) {
+    auto const* problem = document.find("problem");
     auto const* entry = problem != nullptr ? problem->value.find(kind_key({}).name) : nullptr;
     if (entry == nullptr) return;
     auto const kind = std::ranges::find(kinds, entry->value.text, &ProblemSection::name);
     if (kind == kinds.end()) return;
     for (auto const& row : rows)
-        if (!is_read(row, **kind)) drop(root, row);
+        if (!is_read(row, **kind)) drop(document, row);
 }
 
 std::string identity_text(RunConfig const& config) {

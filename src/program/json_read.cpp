@@ -248,12 +248,12 @@ Graph read_graph(Node const& node, Level level) {
 
 Graph from_json(Json const& json) {
     Problems problems;
-    Node const root(json, "", problems);
-    auto out = read_graph(root, Level::kernel);
+    Node const whole(json, "", problems);
+    auto out = read_graph(whole, Level::kernel);
     try {
         if (problems.empty()) (void)infer_within_limits(out);
     } catch (base::InputError const& error) {
-        root.fail("{}", error.what());
+        whole.fail("{}", error.what());
     }
     if (!problems.empty()) throw base::InputError(fmt::format("{}", fmt::join(problems, "\n")));
     return out;

@@ -88,9 +88,9 @@ public:
         auto const reader = reader_[op];
         return block_.ops.contains(reader) && can_join(op) && can_join(reader);
     }
-    /// The ops of the tree that ends in `root`, in order.
-    [[nodiscard]] std::vector<OpId> tree(OpId root) const {
-        std::vector<OpId> ops{root};
+    /// The ops of the tree that ends in `last`, in order.
+    [[nodiscard]] std::vector<OpId> tree(OpId last) const {
+        std::vector<OpId> ops{last};
         for (std::size_t k = 0; k < ops.size(); ++k)
             for (auto const id : block_.ops[ops[k]].inputs) {
                 auto const maker = tensors_[id].maker;

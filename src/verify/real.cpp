@@ -20,8 +20,8 @@ using namespace real;
 using program::Graph;
 using enum Inputs::Signs;
 
-/// One sign for all of an input, so that a sum over many products under a root is sometimes defined; zeros, because
-/// cancelling loses them; magnitudes that an exponential can stand and others.
+/// One sign for all of an input, so that a sum over many products under a square root is sometimes defined; zeros,
+/// because cancelling loses them; magnitudes that an exponential can stand and others.
 constexpr std::array whole_kinds{Inputs{.signs = both, .exponent = 0, .spread = 2},
                                  Inputs{.signs = positive, .exponent = 0, .spread = 3},
                                  Inputs{.signs = negative, .exponent = 0, .spread = 3},

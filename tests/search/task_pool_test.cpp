@@ -60,7 +60,7 @@ TEST_P(TaskPoolThreads, without_stealing_every_thread_does_its_share_and_counts_
 
 /// The heart of split commits: whatever is harvested, given away, dropped and done again, every node counts once.
 TEST_P(TaskPoolThreads, harvests_in_the_middle_count_every_node_once) {
-    Spread const tree({.seed = base::Seed{5}, .expected_size = 3'000'000, .kind = Spread::Kind::geometric});
+    Spread const tree({.seed = base::Seed{5}, .expected_size = 500'000, .kind = Spread::Kind::geometric});
     auto const any = search::erase(tree);
     auto const pool = any->make_pool({.threads = GetParam(), .chunk_ns = 20'000});
     auto total = search::zero_counts(any->info());

@@ -270,8 +270,8 @@ private:
         if (summed && side_of(in, operands[0]) == LoopSide::in_loop) code = *summed;
         auto made = append(in, code, one, operands);
         if (!made && rule.norm == program::Norm::rms) {
-            auto const root = append(in, OpCode::rms, one, operands);
-            if (root) made = append(in, OpCode::div, one, {operands[0], *root});
+            auto const rms = append(in, OpCode::rms, one, operands);
+            if (rms) made = append(in, OpCode::div, one, {operands[0], *rms});
         }
         if (made && rule.access == Access::contraction && side_of(in, *made) == LoopSide::in_loop)
             made = append(in, OpCode::accumulate, one, {*made});

@@ -59,7 +59,7 @@ std::vector<SearchOp> with_companions(Access access, Traits const& traits) {
     return out;
 }
 
-/// An op that adds below a root adds the same as a norm of the program.
+/// An op that adds below a square root adds the same as a norm of the program.
 void set_eps(std::vector<SearchOp>& ops, Traits const& traits) {
     std::vector<SearchOp> out;
     for (auto const& op : ops) {

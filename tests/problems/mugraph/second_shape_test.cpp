@@ -174,5 +174,16 @@ TEST(ZeroDivisors, in_the_program_are_refused_by_the_op) {
     }
 }
 
+/// B / (max(A, B) - A) divides by zero on every other draw, wherever A comes later in the order at random.
+TEST(ZeroDivisors, of_one_draw_are_a_reason_for_another) {
+    MugraphConfig config;
+    config.program.inputs = {{"A", {"1", "1"}}, {"B", {"1", "1"}}};
+    config.program.ops = {
+        {{"M"}, "max", {"A", "B"}, {}}, {{"D"}, "sub", {"M", "A"}, {}}, {{"Y"}, "div", {"B", "D"}, {}}};
+    config.program.outputs = {"Y"};
+
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) EXPECT_NO_THROW((void)Mugraph(config, {}, seed)) << seed;
+}
+
 } // namespace
 } // namespace espalier::problems::mugraph
