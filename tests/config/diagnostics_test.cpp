@@ -107,7 +107,7 @@ TEST(Diagnostics, a_missing_key_is_asked_for_with_an_example) {
 TEST(Diagnostics, an_unknown_kind_of_problem_gets_the_list) {
     EXPECT_THAT(errors_of("problem: {kind: utss}\nresults: {path: x}\n"),
                 StartsWith("exp.yaml:1:17: error: 'problem.kind' must be one of uts, mugraph, placement, substitution, "
-                           "mutation, not 'utss'; did you mean 'uts'?\n"));
+                           "mutation, rewrite, not 'utss'; did you mean 'uts'?\n"));
 }
 
 TEST(Diagnostics, an_empty_file_is_explained) {

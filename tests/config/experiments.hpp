@@ -5,6 +5,7 @@
 #include "espalier/problems/mugraph/mugraph_config.hpp"
 #include "espalier/problems/mutation/mutation_config.hpp"
 #include "espalier/problems/placement/placement_config.hpp"
+#include "espalier/problems/rewrite/rewrite_config.hpp"
 #include "espalier/problems/substitution/substitution_config.hpp"
 #include "espalier/problems/uts/uts_config.hpp"
 
@@ -48,14 +49,15 @@ inline std::string const minimal_placement =
 inline std::string const minimal_mutation = "problem:\n  kind: mutation\n  program: {inputs: {X: [2, 4], W: [4, 2]}, "
                                             "ops: [{out: Y, op: matmul, in: [X, W]}], outputs: [Y]}\n"
                                             "results: {path: runs/x}\n";
+inline std::string const minimal_rewrite = "problem:\n  kind: rewrite\n  model: m.onnx\nresults: {path: runs/x}\n";
 inline std::string const minimal_substitution = "problem: {kind: substitution}\nresults: {path: runs/x}\n";
 
 /// The sections of all kinds, without what searches them; tests/problems compares them with the list of kinds.
 inline ProblemSections const& sections() {
-    static ProblemSections const all{&problems::uts::problem_section(), &problems::mugraph::problem_section(),
-                                     &problems::placement::problem_section(),
-                                     &problems::substitution::problem_section(),
-                                     &problems::mutation::problem_section()};
+    static ProblemSections const all{
+        &problems::uts::problem_section(),       &problems::mugraph::problem_section(),
+        &problems::placement::problem_section(), &problems::substitution::problem_section(),
+        &problems::mutation::problem_section(),  &problems::rewrite::problem_section()};
     return all;
 }
 inline Experiments const& experiments() {

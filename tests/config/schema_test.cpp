@@ -50,6 +50,9 @@ Base experiment_with(std::string const& key, Json const& fallback) {
         if (key == std::string("problem.") + name) return {minimal_placement, "problem.max_steps=5"};
     for (auto const* name : {"order", "max_ops", "outputs"})
         if (key == std::string("problem.") + name) return {minimal_substitution, "problem.space=taso"};
+    for (auto const* name : {"model", "digest", "rules", "rules_digest", "backend", "cost", "sizes", "threads",
+                             "max_rewrites", "max_states", "variants", "part", "alpha", "unproved"})
+        if (key == std::string("problem.") + name) return {minimal_rewrite, "problem.part=9"};
     if (key == "problem.family") return {minimal_mutation, "problem.max_ops=2"};
     if (key == "problem.granularity" || !is_in("problem")) return {minimal, "problem.tree=T1"};
     for (auto const& builtin : program::builtins()) {
