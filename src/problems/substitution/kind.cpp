@@ -1,5 +1,7 @@
 #include "espalier/problems/substitution/kind.hpp"
 
+#include "affine.hpp"
+#include "affine_proof.hpp"
 #include "counters.hpp"
 #include "stored_rules.hpp"
 
@@ -47,12 +49,12 @@ public:
         auto out = base::Json::array();
         for (auto const& record : ranked()) {
             if (top > 0 && out.size() >= top) break;
-            auto const rule = rule_of(record);
+            auto const rule = plain(record);
             out.push_back({{"id", out.size() + 1},
-                           {"key", fmt::format("{:016x}", record.key)},
+                           {"key", rule.key},
                            {"left", to_text(rule.left)},
                            {"right", to_text(rule.right)},
-                           {"operators", {rule.left.count, rule.right.count}},
+                           {"operators", {rule.left.operators.size(), rule.right.operators.size()}},
                            {"verified", search::name(record.verification)},
                            {"error_bound", record.error_bound},
                            {"condition", rule.condition}});
@@ -79,45 +81,58 @@ public:
     [[nodiscard]] std::string one(std::size_t id, std::string const& format) const override {
         auto const record = ranked()[id - 1];
         if (format == "text") return text_of(record);
-        return library::to_json(plain_rule(record)).dump(2) + "\n";
+        return library::to_json(plain(record)).dump(2) + "\n";
     }
-    [[nodiscard]] static std::string text_of(search::ResultRecord const& record) {
-        auto const condition = rule_of(record).condition;
-        return record.text + (condition.empty() ? "not proved: it has agreed on random values\n"
-                                                : fmt::format("proved for all sizes {}\n", condition));
+    [[nodiscard]] std::string text_of(search::ResultRecord const& record) const {
+        auto const rule = plain(record);
+        auto const wanted = rule.condition.empty() ? "" : (is_affine() ? " where " : " ") + rule.condition;
+        if (!rule.is_proved()) return record.text + "not proved: it has agreed on random values" + wanted + "\n";
+        return record.text + fmt::format("proved for all {}{}\n", is_affine() ? "values" : "sizes", wanted);
     }
     [[nodiscard]] std::string whole(std::string const&) const override {
-        library::Library out{.space = "taso", .rules = {}};
-        for (auto const& record : ranked()) out.rules.push_back(plain_rule(record));
+        library::Library out{.space = is_affine() ? "affine" : "taso", .rules = {}};
+        for (auto const& record : ranked()) out.rules.push_back(plain(record));
         return library::to_json(out).dump(1) + "\n";
     }
     /// Short rules first; equal ones by key.
     [[nodiscard]] std::vector<search::ResultRecord> ranked() const override {
-        auto records = run().results;
-        auto const order = [](search::ResultRecord const& record) {
-            auto const rule = rule_of(record);
-            return std::tuple(rule.left.count + rule.right.count, record.key);
-        };
-        std::ranges::sort(records, {}, order);
+        std::vector<std::tuple<std::size_t, std::uint64_t, search::ResultRecord const*>> order;
+        for (auto const& record : run().results) {
+            auto const rule = plain(record);
+            order.emplace_back(rule.left.operators.size() + rule.right.operators.size(), record.key, &record);
+        }
+        std::ranges::sort(order);
+        std::vector<search::ResultRecord> records;
+        for (auto const& [size, key, record] : order) records.push_back(*record);
         return records;
     }
     void check_keys() const override {
         for (auto const& record : run().results)
-            if (record.text != rule_text(rule_of(record)))
+            if (auto const rule = plain(record); record.text != to_text(rule.left) + "\n" + to_text(rule.right) + "\n")
                 throw base::InputError("result {:016x}: its text is not that of its rule: the run was changed",
                                        record.key);
     }
     void recheck(std::uint64_t seed, Scope, std::function<void(Recheck const&)> const& visit) const override {
         std::size_t id = 0;
         for (auto const& record : ranked()) {
-            auto const holds = holds_again(rule_of(record), seed + id);
-            visit({++id, record.key, holds, false, 0, record.error_bound,
-                   holds ? "" : "the sides differ for other sizes"});
+            auto const holds =
+                is_affine() ? affine::holds_again(plain(record), seed + id) : holds_again(rule_of(record), seed + id);
+            auto const is_proved =
+                holds && (is_affine() ? affine::prove(plain(record)) : is_proved_again(rule_of(record)));
+            auto const is_as_told = holds && (is_proved || record.verification != search::Verification::proved);
+            visit({++id, record.key, is_as_told, is_proved, 0, record.error_bound,
+                   is_as_told ? ""
+                   : holds    ? "it could not be proved again"
+                              : "the sides differ for other values"});
         }
     }
     [[nodiscard]] std::string claim(Scope) const override { return "equal for fresh sizes and values"; }
 
 private:
+    [[nodiscard]] bool is_affine() const { return own().space == SpaceName::affine; }
+    [[nodiscard]] library::Rule plain(search::ResultRecord const& record) const {
+        return is_affine() ? affine::stored_rule(record) : plain_rule(record);
+    }
     [[nodiscard]] SubstitutionConfig const& own() const { return run().config.problem.as<SubstitutionConfig>(); }
 };
 
@@ -125,8 +140,10 @@ class SubstitutionKind final : public Kind {
 public:
     [[nodiscard]] config::ProblemSection const& section() const override { return problem_section(); }
     [[nodiscard]] std::unique_ptr<search::AnyProblem> make(config::RunConfig const& config) const override {
-        return search::erase(
-            Substitution(config.problem.as<SubstitutionConfig>(), config.search.seed, config.verify.prove));
+        auto const& own = config.problem.as<SubstitutionConfig>();
+        if (own.space == SpaceName::affine)
+            return search::erase(affine::Affine(own, config.search.seed, config.verify.prove));
+        return search::erase(Substitution(own, config.search.seed, config.verify.prove));
     }
     [[nodiscard]] std::unique_ptr<StoredResults> open(StoredRun run) const override {
         return std::make_unique<Stored>(std::move(run));

@@ -183,6 +183,12 @@ Library parse_library(std::string_view text) {
     return out;
 }
 
+Rule parse_rule(std::string_view text) {
+    auto const json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) throw InputError("a rule is not JSON");
+    return read_rule(json);
+}
+
 Json to_json(Rule const& rule) {
     Json out{{"key", rule.key}, {"verified", search::name(rule.verified)}};
     if (!rule.condition.empty()) out["condition"] = rule.condition;

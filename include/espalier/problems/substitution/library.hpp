@@ -88,6 +88,7 @@ struct Library {
 
 /// Throws InputError, which names the rule.
 [[nodiscard]] Library parse_library(std::string_view text);
+[[nodiscard]] Rule parse_rule(std::string_view text);
 [[nodiscard]] base::Json to_json(Rule const& rule);
 [[nodiscard]] base::Json to_json(Library const& library);
 
