@@ -200,6 +200,44 @@ TEST(EvaluateElements, numbers_of_16_bits_are_those_that_IEEE_says) {
     EXPECT_EQ(value(Element::bf16, 0x0080), 0x1p-126);
 }
 
+TEST(EvaluateConstant, is_what_its_attribute_says) {
+    auto const of = [](char const* name, Attribute const& value) {
+        return OneNode("Constant", {}, {{name, value}}).run();
+    };
+
+    EXPECT_EQ(of("value_int", Whole{7}).wholes, Wholes{7});
+    EXPECT_EQ(of("value_ints", Wholes{1, 2}).dims, Dims{2});
+    EXPECT_THAT(of("value_float", 0.5F).reals, ElementsAre(0.5));
+    EXPECT_THAT(of("value_floats", std::vector<float>{1, 2}).reals, ElementsAre(1, 2));
+    EXPECT_THAT(of("value", std::make_shared<Tensor const>(to_tensor(list({3})))).wholes, ElementsAre(3));
+}
+
+TEST(EvaluatePad, before_opset_11_the_value_is_an_attribute) {
+    auto const x = reals({2}, {1, 2});
+
+    EXPECT_THAT(OneNode("Pad", {x}, {{"pads", Wholes{1, 0}}, {"value", 5.0F}}, 9).run().reals, ElementsAre(5, 1, 2));
+    EXPECT_THAT(OneNode("Pad", {x}, {{"pads", Wholes{-1, 1}}}, 9).run().reals, ElementsAre(2, 0));
+}
+
+TEST(EvaluateBroadcast, before_opset_7_an_axis_says_where) {
+    auto const x = reals({2, 3}, {0, 0, 0, 0, 0, 0}), y = reals({2}, {1, 2});
+    Named const attributes{{"axis", Whole{0}}, {"broadcast", Whole{1}}};
+
+    EXPECT_THAT(OneNode("Add", {x, y}, attributes, 6).run().reals, ElementsAre(1, 1, 1, 2, 2, 2));
+    EXPECT_NE(OneNode("Add", {x, y}, attributes, 7).why_not(), "");
+}
+
+TEST(EvaluateNorm, of_layers_gives_mean_and_deviation_too) {
+    OneNode const test("LayerNormalization", {reals({1, 4}, {1, 3, 5, 7}), reals({4}, {1, 1, 1, 1})},
+                       {{"epsilon", 0.0F}}, 17, 3);
+
+    auto const out = evaluate(test.model, test.inputs);
+
+    EXPECT_THAT(out.at("y1").reals, ElementsAre(4));
+    EXPECT_NEAR(out.at("y2").reals[0], 1 / std::sqrt(5.0), 1e-15);
+    EXPECT_NEAR(out.at("y0").reals[3], 3 / std::sqrt(5.0), 1e-15);
+}
+
 /// y = relu(x + c); z = -y, with y an output too.
 Model small_model() {
     Model out;
