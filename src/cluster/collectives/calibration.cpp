@@ -17,18 +17,20 @@ std::uint64_t rounded(double value) {
     return static_cast<std::uint64_t>(std::round(value / scale) * scale);
 }
 
-/// Decimal units only, as networks are sold.
+/// Decimal units only, as networks are sold; without an exponent, and within what an experiment may say.
 std::string rate_text(double bytes_a_second) {
-    auto const rate = rounded(std::clamp(bytes_a_second, 1.0, 1e15));
-    for (auto const& [size, unit] : {std::pair{1'000'000'000ull, "GB/s"}, {1'000'000ull, "MB/s"}, {1'000ull, "kB/s"}})
-        if (rate >= size) return fmt::format("{:g}{}", static_cast<double>(rate) / static_cast<double>(size), unit);
-    return fmt::format("{}B/s", rate);
+    auto const rate = rounded(std::clamp(bytes_a_second, 1e3, 1e15));
+    auto const [size, unit] = rate >= 1'000'000'000 ? std::pair(1e9, "GB/s")
+                              : rate >= 1'000'000   ? std::pair(1e6, "MB/s")
+                                                    : std::pair(1e3, "kB/s");
+    return fmt::format("{}{}", static_cast<double>(rate) / size, unit);
 }
 
 std::string bandwidth_text(Line const& line) { return rate_text(1 / std::max(line.seconds_per_byte, 1e-15)); }
 
 std::string latency_text(Line const& line) {
-    return fmt::format("{:g}us", static_cast<double>(std::max<std::uint64_t>(1, rounded(1e9 * line.latency))) / 1e3);
+    return fmt::format(
+        "{}us", static_cast<double>(std::max<std::uint64_t>(1, rounded(1e9 * std::min(line.latency, 10.0)))) / 1e3);
 }
 
 std::string line_text(Line const& line) {

@@ -50,5 +50,16 @@ TEST(Yaml, is_a_hierarchy_with_units_and_three_digits) {
     EXPECT_THAT(text, testing::Not(HasSubstr(" \n")));
 }
 
+/// What is fitted on a machine that is busy may be anything.
+TEST(Yaml, has_no_number_that_an_experiment_cannot_have) {
+    Calibration const found{
+        .levels = {level("node", 2, {2, 1e-18}, {2, 1e-18}, 2), level("core", 2, {0, 1}, {0, 1}, 1)}};
+
+    auto const text = to_yaml(found);
+
+    EXPECT_THAT(text, HasSubstr("size: 2, bandwidth: 1000000GB/s, latency: 2000000us, links: 2"));
+    EXPECT_THAT(text, HasSubstr("size: 2, bandwidth: 1kB/s, latency: 0.001us, links: 1"));
+}
+
 } // namespace
 } // namespace espalier::cluster::collectives
