@@ -1,5 +1,7 @@
 #include "espalier/verify/sampling.hpp"
 
+#include "emulated_graph.hpp"
+
 #include "espalier/base/rng.hpp"
 
 #include <algorithm>
@@ -47,6 +49,19 @@ Demand sample(Shape const& shape, std::int64_t max_elements, std::uint64_t seed)
     for (int dim = 0; dim < shape.rank(); ++dim)
         out.of_dim.push_back(indices(shape[dim], counts[static_cast<std::size_t>(dim)], rng));
     return out;
+}
+
+bool is_much_work(program::Graph const& graph, std::int64_t max_elements, double limit) {
+    auto const tensors = program::infer(graph);
+    std::vector<emulated::Box> boxes;
+    for (auto const id : graph.outputs) {
+        auto const& shape = tensors[id].shape;
+        auto demand = sample(shape, max_elements, boxes.size());
+        if (demand.of_dim.empty())
+            for (int dim = 0; dim < shape.rank(); ++dim) demand.of_dim.push_back(all_indices(shape[dim]));
+        boxes.push_back(std::move(demand.of_dim));
+    }
+    return !emulated::work_of(graph, boxes, limit);
 }
 
 std::int64_t element_count(Demand const& demand, Shape const& shape) {

@@ -15,4 +15,7 @@ namespace espalier::verify {
 /// How many elements of a tensor are demanded.
 [[nodiscard]] std::int64_t element_count(Demand const& demand, program::Shape const& shape);
 
+/// Whether more than about so many values have to be computed and drawn for a sample of a program's outputs.
+[[nodiscard]] bool is_much_work(program::Graph const& graph, std::int64_t max_elements, double limit);
+
 } // namespace espalier::verify

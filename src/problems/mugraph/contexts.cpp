@@ -3,7 +3,6 @@
 #include "shrink.hpp"
 
 #include "espalier/base/hash.hpp"
-#include "espalier/program/source_ops.hpp"
 
 #include <fmt/format.h>
 
@@ -74,7 +73,7 @@ KernelContext Contexts::draw(std::uint32_t unit_dims, std::uint64_t seed) const 
 
 base::KeyError Contexts::refusal(program::OpId op, std::string const& problem) const {
     auto const& source = setup_->target.source;
-    auto const at = program::source_ops(source)[op];
+    auto const at = setup_->target.source_ops[op];
     return {fmt::format("problem.program.ops[{}]", at), fmt::format("{} {}", source.ops[at].op, problem)};
 }
 

@@ -89,12 +89,12 @@ struct Mugraph::Shared {
 
     Shared(MugraphConfig const& config, config::VerifyConfig const& verify, std::uint64_t seed)
         : hardware(config.hardware),
-          setup{Target(config.program), make_space(config), config.prune, seed, &hardware, &answers},
+          setup{searched_program(config), make_space(config), config.prune, seed, &hardware, &answers},
           verifier(setup.target, setup.space, verify, seed) {
         // a float has 24 bits: the bound of a partial program must not round above the cost of a complete one
         constexpr double below = 0.999999;
         setup.launch_us = below * cost::lower_bound_us(0, 1, 0, hardware);
-        setup.least_us = below * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.graph), hardware);
+        setup.least_us = below * cost::lower_bound_us(0, 0, cost::compulsory_bytes(setup.target.input), hardware);
         if (has_too_many_readings(setup.target)) setup.prune = Prune::none;
         check_program(setup);
         drop_useless_ops(setup);

@@ -55,7 +55,9 @@ std::vector<SearchOp> used(std::vector<SearchOp> ops, Traits const& traits) {
 
 std::vector<SearchOp> with_companions(Access access, Traits const& traits) {
     auto out = rows(access, Offer::with_companion);
-    std::erase_if(out, [&](SearchOp const& op) { return !traits.ops.contains(op.row().companion); });
+    std::erase_if(out, [&](SearchOp const& op) {
+        return !traits.ops.contains(op.row().companion) && !traits.ops.contains(op.code());
+    });
     return out;
 }
 
@@ -342,7 +344,7 @@ std::string words_of(Limits const& limits) {
 }
 
 Space make_space(MugraphConfig const& config) {
-    auto const traits = traits_of(config.program);
+    auto const traits = traits_of(searched_program(config));
     check(traits);
     auto const setting = setting_of(config.space, config.program, traits);
     auto space = config.space.from == SpaceConfig::Preset::mirage ? mirage_space(setting, config.program, traits)

@@ -1,5 +1,8 @@
 #include "target.hpp"
 
+#include "espalier/problems/mugraph/space.hpp"
+#include "espalier/program/recognise.hpp"
+#include "espalier/program/source_ops.hpp"
 #include "espalier/verify/evaluation.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +13,7 @@ namespace espalier::problems::mugraph {
 
 using program::Word;
 
-Target::Target(program::Source const& program) : source(program), graph(program::build(program)) {
+Target::Target(program::Source const& program) : source(program), input(program::build(program)), graph(input) {
     auto const symbols = program::symbols_of(program);
     dims = static_cast<int>(symbols.names.size());
     names = symbols.names;
@@ -18,6 +21,7 @@ Target::Target(program::Source const& program) : source(program), graph(program:
         for (auto const* symbol : {"x", "y", "z", "loop"}) names.push_back(fmt::format("{}{}", symbol, kernel + 1));
     shapes = program::symbolic_shapes(program);
     for (auto const id : graph.outputs) output_shapes.push_back(shapes[id]);
+    source_ops = program::source_ops(program);
     op_sizes.resize(graph.ops.size());
     op_moves.resize(graph.ops.size());
     auto const tensors = program::infer(graph);
@@ -30,6 +34,38 @@ Target::Target(program::Source const& program) : source(program), graph(program:
         }
     add_totals();
     has_exp = verify::has_exponential(graph);
+}
+
+Target Target::with_norms_recognised() const {
+    auto out = *this;
+    auto const found = program::recognise_norms(graph);
+    out.graph = found.graph;
+    out.shapes = {};
+    for (auto const id : found.tensors) out.shapes.push_back(shapes[id]);
+    out.op_sizes = {};
+    out.op_moves = {};
+    out.source_ops = {};
+    for (auto const i : found.ops) {
+        out.op_sizes.push_back(op_sizes[i]);
+        out.op_moves.push_back(op_moves[i]);
+        out.source_ops.push_back(source_ops[i]);
+    }
+    return out;
+}
+
+/// Short programs are searched as they are spelled, since that has more forms; a norm that subtracts the mean is never
+/// short.
+Target searched_program(MugraphConfig const& config) {
+    constexpr std::size_t most_ops = 8;
+    Target own(config.program);
+    if (config.space.from == SpaceConfig::Preset::mirage) return own;
+    auto other = own.with_norms_recognised();
+    auto const subtracts_mean = [](program::Graph const& graph) {
+        return program::has(graph, program::OpCode::center) || program::has(graph, program::OpCode::layer_norm);
+    };
+    auto const is_needed =
+        own.graph.ops.size() > most_ops || (subtracts_mean(other.graph) && !subtracts_mean(own.graph));
+    return is_needed ? other : own;
 }
 
 /// Notes of which dimension it is a part, if of any.

@@ -9,6 +9,8 @@
 
 namespace espalier::problems::mugraph {
 
+struct MugraphConfig;
+
 /// A number for every symbol.
 using Sizes = std::array<std::int64_t, program::Word::max_symbols>;
 
@@ -16,6 +18,9 @@ using Sizes = std::array<std::int64_t, program::Word::max_symbols>;
 /// graph-defined kernel.
 struct Target {
     explicit Target(program::Source const& program);
+
+    /// The same program with norms as ops of their own: equal values, fewer ops to find.
+    [[nodiscard]] Target with_norms_recognised() const;
 
     [[nodiscard]] int axis_symbol(int kernel, int axis) const { return dims + 4 * kernel + axis; }
     [[nodiscard]] int loop_symbol(int kernel) const { return dims + 4 * kernel + 3; }
@@ -39,11 +44,13 @@ struct Target {
                                                     Sizes const& sizes) const;
 
     program::Source source;
-    program::Graph graph;
+    program::Graph input; ///< as it is spelled
+    program::Graph graph; ///< as it is searched for: of equal value
     int dims = 0;
-    std::vector<std::string> names;                    ///< of all symbols
-    program::SymbolicShapes shapes;                    ///< of all tensors
-    std::vector<program::SymbolicShape> output_shapes; ///< of the outputs
+    std::vector<std::string> names;                             ///< of all symbols
+    program::SymbolicShapes shapes;                             ///< of all tensors
+    std::vector<program::SymbolicShape> output_shapes;          ///< of the outputs
+    base::IndexedVector<program::OpId, std::size_t> source_ops; ///< of every op: which op of the source it comes from
     base::IndexedVector<program::OpId, program::Word>
         op_sizes; ///< attribute `size` of every op; the unit word if it has none
     base::IndexedVector<program::OpId, program::SymbolicShape> op_moves; ///< see RuleInput::sizes
@@ -75,6 +82,8 @@ private:
     [[nodiscard]] program::Word size_of(program::Op const& op, program::SymbolicShape const& out);
 };
 
+/// What is searched for: the program of an experiment, in a spelling that the search can reach.
+[[nodiscard]] Target searched_program(MugraphConfig const& config);
 /// The sizes in the attributes of an op that moves values; empty for others.
 [[nodiscard]] program::SymbolicShape sizes_of_move(program::Op const& op,
                                                    std::span<program::SymbolicShape const> operands,

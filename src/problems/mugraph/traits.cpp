@@ -1,13 +1,10 @@
 #include "traits.hpp"
 
-#include "target.hpp"
-
 namespace espalier::problems::mugraph {
 
 using program::Access;
 using program::AttributeName;
 using program::Attributes;
-using program::Source;
 using program::Word;
 
 namespace {
@@ -85,16 +82,16 @@ void add_taken_twice(Traits& traits, program::Graph const& graph, program::Symbo
 
 } // namespace
 
-Traits traits_of(Source const& source) {
+Traits traits_of(Target const& target) {
     Traits out;
-    auto const graph = program::build(source);
+    auto const& graph = target.graph;
+    auto const& shapes = target.shapes;
     auto const tensors = program::infer(graph);
     for (auto const& tensor : tensors) out.rank = std::max(out.rank, tensor.shape.rank());
     out.inputs = graph.inputs.size();
     out.op_count = static_cast<int>(graph.ops.size());
     out.outputs = graph.outputs.size();
-    auto const shapes = program::symbolic_shapes(source);
-    out.symbols = program::symbols_of(source).names.size();
+    out.symbols = static_cast<std::size_t>(target.dims);
     add_taken_twice(out, graph, shapes);
     add_library(out, graph, tensors);
     for (auto const id : tensors.ids()) {

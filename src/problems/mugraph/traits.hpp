@@ -1,5 +1,7 @@
 #pragma once
 
+#include "target.hpp"
+
 #include "espalier/problems/mugraph/space.hpp"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ struct Traits {
     std::size_t symbols = 0;       ///< of its dimensions
     std::uint32_t taken_twice = 0; ///< see Space
 };
-[[nodiscard]] Traits traits_of(program::Source const& source);
+[[nodiscard]] Traits traits_of(Target const& target);
 
 inline void add_once(std::vector<SearchOp>& ops, SearchOp const& op) {
     if (!std::ranges::count(ops, op)) ops.push_back(op);

@@ -8,6 +8,7 @@
 #include "espalier/base/key_error.hpp"
 #include "espalier/base/system.hpp"
 #include "espalier/program/meaning.hpp"
+#include "espalier/verify/sampling.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ namespace espalier::problems::mugraph {
 namespace {
 
 constexpr double small_flops = 2e6; ///< programs this small are compared whole, not on samples
+constexpr double heavy_work = 5e7;  ///< values of a sample that takes about a second
 
 double flops_of(program::Graph const& graph) {
     auto const tensors = program::infer(graph);
@@ -69,10 +71,11 @@ Verifier::Verifier(Target const& target, Space const& space, config::VerifyConfi
 
 Verifier::Verifier(Target const& target, Space const& space, Options wanted)
     : target_(target), space_(space), options_(wanted.config), seed_(wanted.seed), device_(std::move(wanted.device)),
-      is_small_(flops_of(target.graph) <= small_flops), prover_(target.graph),
-      samples_(target.graph, options(1, field::Roots::power, is_small_ ? 0 : options_.elements)),
-      whole_(target.graph, options(options_.tests, field::Roots::random_function)),
-      floats_(target.graph, {base::hash_combine(seed_, 0xF10A7), std::max(4, options_.elements / 4)}) {}
+      is_small_(flops_of(target.graph) <= small_flops),
+      is_heavy_(!is_small_ && verify::is_much_work(target.input, options_.elements, heavy_work)), prover_(target.input),
+      samples_(target.input, options(1, field::Roots::power, is_small_ ? 0 : options_.elements)),
+      whole_(target.input, options(options_.tests, field::Roots::random_function)),
+      floats_(target.input, {base::hash_combine(seed_, 0xF10A7), std::max(4, options_.elements / 4)}) {}
 
 verify::CompareOptions Verifier::options(int tests, field::Roots roots, std::int64_t max_elements) const {
     return {tests, base::hash_combine(seed_, 0x5EC0), roots, max_elements, device_.get()};
@@ -140,6 +143,8 @@ std::vector<Verifier::Finding> Verifier::verify_all(std::span<Node const> nodes,
         }
         check_forms(forms, notes.stop());
         for (std::size_t n = 0; n < drafts.size(); ++n) write_program(drafts[n], some[n], memo);
+        if (is_heavy_)
+            for (auto& one : drafts) prove_first(one, notes);
         compare_all(drafts, notes.stop());
         for (auto& one : drafts) out.push_back(conclude(std::move(one), notes));
     }
@@ -218,6 +223,15 @@ void Verifier::write_program(Draft& draft, Node const& node, FormMemo const& for
     for (auto& body : draft.verdict.graph.bodies) body = program::with_thread_graphs(body);
 }
 
+/// A program that is proved at its real shape is not sampled there as well if that takes seconds. Smaller last tiles
+/// are: the small shapes do not have them.
+void Verifier::prove_first(Draft& draft, search::Notes& notes) const {
+    if (!draft.form || !options_.prove || program::has_tails(draft.verdict.graph)) return;
+    draft.evidence.proof = prove(draft.verdict.graph, notes);
+    draft.is_taken_on_proof = draft.evidence.proof.is_proved;
+    if (draft.is_taken_on_proof) draft.evidence.sampled.verdict = verify::Verdict::equal;
+}
+
 /// That this thread will submit to the device, if there is one.
 std::optional<verify::DeviceService::Expected> Verifier::expected() const {
     if (!device_) return {};
@@ -234,7 +248,7 @@ void Verifier::compare_all(std::span<Draft> drafts, base::StopToken stop) const 
         for (auto& one : drafts)
             if (is_open(one)) open.push_back(&one), graphs.push_back(&one.verdict.graph);
     };
-    gather([](Draft const& one) { return one.form != nullptr; });
+    gather([](Draft const& one) { return one.form && !one.is_taken_on_proof; });
     auto const sampled = samples_.compare_all(graphs, stop);
     for (std::size_t i = 0; i < open.size(); ++i) open[i]->evidence.sampled = sampled[i];
     if (!is_small_) return;
@@ -253,9 +267,9 @@ Verifier::Finding Verifier::conclude(Draft draft, search::Notes& notes) const {
         evidence.has_roots = verify::has_root(target_.graph) || verify::has_root(out.graph);
         evidence.has_order = verify::has_order(target_.graph) || verify::has_order(out.graph);
         evidence.has_tails = program::has_tails(out.graph);
-        evidence.proof = prove(out.graph, notes);
+        if (!draft.is_taken_on_proof) evidence.proof = prove(out.graph, notes);
         evidence.proof.is_proved = evidence.proof.is_proved && options_.prove;
-        if (judge(*form, evidence) == Judgement::equal)
+        if (judge(*form, evidence) == Judgement::equal && !draft.is_taken_on_proof)
             evidence.holds_in_floats = floats_.refute(out.graph, notes.stop()).empty();
     }
     out.judgement = judge(*form, evidence);

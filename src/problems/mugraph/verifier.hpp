@@ -79,6 +79,7 @@ private:
         Finding verdict;
         std::optional<std::uint64_t> form_key = std::nullopt; ///< none: its outputs are not those of the input
         program::TensorIds outputs;
+        bool is_taken_on_proof = false;  ///< at its real shape nothing but the proof says that it is equal
         FormCheck const* form = nullptr; ///< none: it is decided without looking at the program at its real shape
         Evidence evidence;
     };
@@ -100,6 +101,7 @@ private:
     [[nodiscard]] std::vector<verify::Comparison> compare_forms(std::span<OpenForm* const> forms, field::Roots roots,
                                                                 base::StopToken stop) const;
     void write_program(Draft& draft, Node const& node, FormMemo const& forms) const;
+    void prove_first(Draft& draft, search::Notes& notes) const;
     void compare_all(std::span<Draft> drafts, base::StopToken stop) const;
     [[nodiscard]] Finding conclude(Draft draft, search::Notes& notes) const;
     [[nodiscard]] std::optional<verify::DeviceService::Expected> expected() const;
@@ -112,6 +114,7 @@ private:
     std::uint64_t seed_;
     std::unique_ptr<verify::DeviceService> device_; ///< shared by all threads of the node
     bool is_small_ = false;                         ///< compared whole, not on samples
+    bool is_heavy_ = false;                         ///< samples take so long that a proof makes up for them
     verify::Prover prover_;
     verify::Reference samples_;    ///< the program at its real shape
     verify::Reference whole_;      ///< the same, every element, and with a bound

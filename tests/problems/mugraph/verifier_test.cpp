@@ -2,6 +2,8 @@
 
 #include "programs.hpp"
 
+#include "espalier/base/json.hpp"
+
 #include <gtest/gtest.h>
 
 /// What may be called equal, and what stands in the way.
@@ -107,15 +109,15 @@ public:
     }
     /// Judgements by a verifier whose input program at its real shape is another one than on small shapes.
     std::vector<Judgement> judge_against(Graph at_real_shape) {
-        auto const small = std::exchange(setup_.target.graph, std::move(at_real_shape));
+        auto const own = std::exchange(setup_.target.input, std::move(at_real_shape));
         Verifier const verifier(setup_.target, setup_.space, {}, 1);
-        setup_.target.graph = small;
+        setup_.target.input = own;
         FormMemo forms;
         std::vector<Judgement> out;
         for (auto const& node : nodes_) out.push_back(verifier.verify(node, explorer_, forms).judgement);
         return out;
     }
-    [[nodiscard]] Graph const& input() const { return setup_.target.graph; }
+    [[nodiscard]] Graph const& input() const { return setup_.target.input; }
 
 private:
     MugraphConfig config_;
@@ -149,6 +151,33 @@ TEST(Verifier, a_program_that_is_right_on_small_shapes_and_wrong_at_its_own_is_r
         ASSERT_FALSE(right.empty());
         EXPECT_EQ(std::ranges::count(right, Judgement::equal), std::ssize(right));
         EXPECT_EQ(std::ranges::count(wrong, Judgement::refuted), std::ssize(wrong));
+    }
+}
+
+/// X V W: an element of the output takes all of V.
+MugraphConfig products(std::int64_t size) {
+    MugraphConfig out;
+    auto& program = out.program;
+    program.dims = {{"B", 8}, {"K", size}, {"N", 64}};
+    program.inputs = {{"X", {"B", "K"}}, {"V", {"K", "K"}}, {"W", {"K", "N"}}};
+    program.ops = {{{"Y"}, "matmul", {"X", "V"}, {}}, {{"R"}, "relu", {"Y"}, {}}, {{"O"}, "matmul", {"R", "W"}, {}}};
+    program.outputs = {"O"};
+    out.space.max_kernel_ops = 2;
+    out.space.max_block_ops = 3;
+    out.space.block_ops = {OpCode::matmul, OpCode::relu, OpCode::accumulate};
+    return out;
+}
+
+TEST(Verifier, what_is_proved_is_not_sampled_where_that_takes_seconds) {
+    for (std::int64_t const size : {1024, 4096}) {
+        auto const walk = search(products(size));
+
+        ASSERT_FALSE(walk.results.empty());
+        for (auto const& result : walk.results) {
+            std::string const text(reinterpret_cast<char const*>(result.payload.data()), result.payload.size());
+            EXPECT_EQ(base::Json::parse(text)["sampled_elements"].get<int>() > 0, size == 1024);
+            EXPECT_EQ(result.verification, search::Verification::proved);
+        }
     }
 }
 
