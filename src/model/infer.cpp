@@ -1,6 +1,7 @@
 #include "array.hpp"
 #include "call.hpp"
 #include "nest_evaluate.hpp"
+#include "outline.hpp"
 
 #include "espalier/base/error.hpp"
 
@@ -104,6 +105,10 @@ private:
         }
         for (auto const& output : node.outputs)
             if (!output.empty() && !facts_.types.contains(output)) take_from_file(output);
+        if (std::holds_alternative<Definition>(definition)) return;
+        auto const outline = outline_of(node, model_, knowledge_);
+        for (std::size_t i = 0; i < std::min(outline.size(), node.outputs.size()); ++i)
+            if (outline[i] && !node.outputs[i].empty()) facts_.types.try_emplace(node.outputs[i], *outline[i]);
     }
     void take_from_file(std::string const& name) {
         auto const found = model_.types.find(name);

@@ -228,6 +228,38 @@ TEST_F(Testdata, what_is_not_understood_of_ops_in_the_table_is_known) {
                                 {"Pad: it pads by 'reflect'", 1}}));
 }
 
+/// All inputs but the first are constants, as scales and weights are in models. What follows about the outputs of one
+/// op that is not understood is what they are.
+TEST_F(Testdata, what_ops_make_that_are_not_understood_has_the_type_that_follows) {
+    std::map<std::string, int> checked;
+    for (auto const& folder : folders_in(testdata / "node")) {
+        auto const data = folder / "test_data_set_0";
+        auto const tensor = [&](char const* what, std::size_t i) {
+            return parse_tensor(contents_of(data / fmt::format("{}_{}.pb", what, i)));
+        };
+        try {
+            auto model = read_onnx(folder / "model.onnx");
+            if (model.nodes.size() != 1) continue;
+            for (std::size_t i = 1; i < model.inputs.size(); ++i)
+                model.constants[model.inputs[i].name] = std::make_shared<Tensor const>(tensor("input", i));
+            model.inputs.resize(std::min<std::size_t>(model.inputs.size(), 1));
+            for (auto& output : model.outputs) output.type = {};
+            auto const facts = infer(model);
+            if (!not_understood(model.nodes[0], model, facts)) continue;
+            for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+                auto const found = facts.types.find(model.outputs[i].name);
+                if (found == facts.types.end()) continue;
+                auto const expected = tensor("output", i);
+                EXPECT_EQ(found->second, (Known{expected.element, expected.dims})) << folder.filename();
+                ++checked[model.nodes[0].op];
+            }
+        } catch (base::InputError const&) { // not a tensor: a sequence, or nothing
+        }
+    }
+    for (auto const* op : {"Resize", "ConvTranspose", "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear"})
+        EXPECT_GT(checked[op], 0) << op;
+}
+
 TEST_F(Testdata, converted_networks_give_what_is_expected) {
     EXPECT_GE(Tally("pytorch-converted", 10).passed(), 70);
     EXPECT_GE(Tally("pytorch-operator", 10).passed(), 30);
