@@ -23,6 +23,8 @@ struct Target {
 [[nodiscard]] std::vector<Target> text_targets();
 /// Of bytes: packed nodes and messages between ranks.
 [[nodiscard]] std::vector<Target> byte_targets();
+/// Of models and tensors in ONNX's files.
+[[nodiscard]] std::vector<Target> model_targets();
 
 /// Ends the process with a line on stderr.
 void expect(bool holds, std::string_view law);

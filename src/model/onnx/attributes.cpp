@@ -118,7 +118,7 @@ pb::AttributeProto proto_of(Attribute const& attribute, std::string const& name)
     if (auto const* raw = std::get_if<Raw>(&attribute)) {
         if (!proto.ParseFromString(raw->bytes))
             throw base::InputError("attribute {}: what was kept of it is damaged", quoted(name));
-        proto.set_name(name);
+        if (proto.name() != name) proto.set_name(name);
         return proto;
     }
     proto.set_name(name);

@@ -48,7 +48,9 @@ public:
         read_initializers();
         read_nodes();
         read_outputs();
-        for (auto const& value : graph_.value_info()) model_.types.emplace(value.name(), type_in(value));
+        for (auto const& value : graph_.value_info())
+            if (auto type = type_in(value); made_.contains(value.name()))
+                model_.types.emplace(value.name(), std::move(type));
         file_.as_read = std::move(model_);
         return std::move(file_);
     }
@@ -273,8 +275,8 @@ Tensor parse_tensor(base::Bytes const& bytes, std::string* name) {
         throw base::InputError("it is not a tensor of ONNX, or it is damaged");
     auto tensor = tensor_of(proto, ExternalData({}));
     if (!tensor)
-        throw base::InputError("tensor {}: its elements are of a kind that we do not read ({})", quoted(proto.name()),
-                               proto.data_type());
+        throw base::InputError("tensor {}: it is of a kind that we do not read ({})", quoted(proto.name()),
+                               proto.has_segment() ? "in segments" : fmt::format("elements {}", proto.data_type()));
     if (name != nullptr) *name = proto.name();
     return *std::move(tensor);
 }

@@ -44,8 +44,10 @@ bool is_untouched(Model const& model, Model const& as_read) {
 class GraphWriter {
 public:
     GraphWriter(Model const& model, pb::ModelProto& proto)
-        : model_(model), file_(model.file.get()), proto_(proto), graph_(*proto.mutable_graph()) {
+        : model_(model), tensors_(model.constants), file_(model.file.get()), proto_(proto),
+          graph_(*proto.mutable_graph()) {
         for (auto const& value : model.inputs) inputs_.insert(value.name);
+        keep_tensors_of_elsewhere();
         if (file_ != nullptr)
             for (auto const& node : file_->as_read.nodes) originals_.emplace(*node.origin, &node);
         collect_uses();
@@ -68,6 +70,16 @@ private:
     [[nodiscard]] bool is_used(std::string const& name) const { return uses_.contains(name); }
     [[nodiscard]] bool lists_constants() const { return proto_.ir_version() < first_ir_with_defaults; }
 
+    /// Whoever changes the graph need not know what training and quantization use.
+    void keep_tensors_of_elsewhere() {
+        if (file_ == nullptr) return;
+        std::set<std::string> made;
+        for (auto const& node : model_.nodes) made.insert(node.outputs.begin(), node.outputs.end());
+        for (auto const& name : file_->names_elsewhere)
+            if (auto const found = file_->as_read.constants.find(name);
+                found != file_->as_read.constants.end() && !made.contains(name) && !inputs_.contains(name))
+                tensors_.emplace(*found);
+    }
     void collect_uses() {
         for (auto const& value : model_.outputs)
             uses_.emplace(value.name, fmt::format("output {}", quoted(value.name)));
@@ -132,10 +144,9 @@ private:
         return is_used(constant.name) && is_as_read(constant.name);
     }
     [[nodiscard]] bool is_as_read(std::string const& name) const {
-        auto const found = model_.constants.find(name);
+        auto const found = tensors_.find(name);
         auto const before = file_->as_read.constants.find(name);
-        return found != model_.constants.end() && before != file_->as_read.constants.end() &&
-               found->second == before->second;
+        return found != tensors_.end() && before != file_->as_read.constants.end() && found->second == before->second;
     }
 
     void write_nodes() {
@@ -206,8 +217,8 @@ private:
 
     [[nodiscard]] TensorPtr tensor_called(std::string const& name) const {
         if (auto const found = model_.defaults.find(name); found != model_.defaults.end()) return found->second;
-        auto const found = model_.constants.find(name);
-        return found == model_.constants.end() ? nullptr : found->second;
+        auto const found = tensors_.find(name);
+        return found == tensors_.end() ? nullptr : found->second;
     }
     [[nodiscard]] bool is_tensor_as_read(std::string const& name) const {
         auto const before = file_->as_read.defaults.find(name);
@@ -220,7 +231,7 @@ private:
         for (auto& tensor : old) {
             auto const name = tensor.name();
             auto const is_input = inputs_.contains(name);
-            auto const is_ours = is_input || ((model_.constants.contains(name) || model_.unread.contains(name)) &&
+            auto const is_ours = is_input || ((tensors_.contains(name) || model_.unread.contains(name)) &&
                                               is_used(name) && !constants_.contains(name));
             if (!is_ours) continue;
             if (!is_input) make(name), constants_.insert(name);
@@ -234,7 +245,7 @@ private:
         for (auto const& [name, tensor] : model_.defaults)
             if (inputs_.contains(name) && !written.contains(name))
                 *graph_.add_initializer() = model::proto_of(*tensor, name);
-        for (auto const& [name, tensor] : model_.constants) {
+        for (auto const& [name, tensor] : tensors_) {
             if (!is_used(name) || constants_.contains(name)) continue;
             make(name);
             *graph_.add_initializer() = model::proto_of(*tensor, name);
@@ -313,6 +324,7 @@ private:
     }
 
     Model const& model_;
+    std::map<std::string, TensorPtr> tensors_; ///< all constants
     OnnxFile const* file_;
     pb::ModelProto& proto_;
     pb::GraphProto& graph_;

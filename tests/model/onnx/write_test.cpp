@@ -173,6 +173,7 @@ TEST(OnnxWrite, tensors_that_training_and_quantization_name_stay) {
     auto& training = *proto.add_training_info();
     add_node(*training.mutable_algorithm(), "Sub", {"trained", "step"}, {"next"});
     auto model = read(proto);
+    model.constants.clear(); // as one who knows the graph alone may do
     model.nodes = {{.op = "Relu", .inputs = {"x"}, .outputs = {"y"}}};
 
     auto const again = written(model).graph();
