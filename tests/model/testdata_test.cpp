@@ -229,9 +229,9 @@ TEST_F(Testdata, what_is_not_understood_of_ops_in_the_table_is_known) {
 }
 
 TEST_F(Testdata, converted_networks_give_what_is_expected) {
-    EXPECT_EQ(Tally("pytorch-converted", 10).passed(), 0);
-    EXPECT_EQ(Tally("pytorch-operator", 10).passed(), 0);
-    EXPECT_EQ(Tally("simple", 1).passed(), 0);
+    EXPECT_GE(Tally("pytorch-converted", 10).passed(), 78);
+    EXPECT_GE(Tally("pytorch-operator", 10).passed(), 33);
+    EXPECT_GE(Tally("simple", 1).passed(), 5);
 }
 
 } // namespace
