@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -109,6 +110,13 @@ inline TensorPtr floats(std::vector<float> const& values) {
     return std::make_shared<Tensor const>(Tensor{.element = Element::f32,
                                                  .dims = {static_cast<std::int64_t>(values.size())},
                                                  .bytes = {bytes.begin(), bytes.end()}});
+}
+
+template <class T>
+std::vector<T> values_of(Tensor const& tensor) {
+    std::vector<T> values(tensor.bytes.size() / sizeof(T));
+    std::memcpy(values.data(), tensor.bytes.data(), values.size() * sizeof(T));
+    return values;
 }
 
 } // namespace espalier::model
