@@ -1,8 +1,10 @@
 #include "commands.hpp"
 #include "opened_run.hpp"
+#include "write_file.hpp"
 
 #include "espalier/base/failure.hpp"
 #include "espalier/base/print.hpp"
+#include "espalier/base/scratch_folder.hpp"
 #include "espalier/run/search_run.hpp"
 
 #include <fmt/core.h>
@@ -80,34 +82,6 @@ run::Request request_of(SearchArguments const& arguments) {
     std::_Exit(code); // not reached; the compiler does not believe a virtual function
 }
 
-} // namespace
-
-namespace {
-
-/// A text as a file, for as long as this object lives.
-class ExperimentFile {
-public:
-    explicit ExperimentFile(std::string const& text) {
-        auto pattern = (std::filesystem::temp_directory_path() / "espalier-XXXXXX").string();
-        auto const descriptor = ::mkstemp(pattern.data());
-        auto* const file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
-        auto const is_written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
-        if (file == nullptr || std::fclose(file) != 0 || !is_written)
-            throw base::SystemError("{}: no file can be written there", pattern);
-        path_ = pattern;
-    }
-    ExperimentFile(ExperimentFile const&) = delete;
-    ExperimentFile& operator=(ExperimentFile const&) = delete;
-    ~ExperimentFile() {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-    [[nodiscard]] std::string path() const { return path_.string(); }
-
-private:
-    std::filesystem::path path_;
-};
-
 problems::SearchEnd run_search(SearchArguments const& arguments) {
     std::signal(SIGUSR1, SIG_IGN); // before the search listens: a launcher may announce a dead rank by it
     auto const comm = cluster::make_communicator([&] { return start_patience(arguments); });
@@ -137,8 +111,9 @@ problems::SearchEnd run_search(SearchArguments const& arguments) {
 int search_command(SearchArguments const& arguments) { return run_search(arguments).code; }
 
 problems::SearchEnd search_for_command(problems::SearchRequest const& request, SearchArguments usual) {
-    ExperimentFile const file(request.experiment);
-    usual.experiment = file.path();
+    base::ScratchFolder const folder;
+    usual.experiment = (folder / (request.name + ".yaml")).string();
+    write_file(usual.experiment, request.experiment, "the experiment");
     if (!request.max_time.empty()) usual.max_time = request.max_time;
     usual.force = request.force;
     usual.json = request.json;

@@ -42,7 +42,7 @@ public:
 private:
     void check(Value const& input) {
         auto const found = inputs_.find(input.name);
-        if (found == inputs_.end() && model_.defaults.contains(input.name)) return;
+        if (found == inputs_.end() && (model_.defaults.contains(input.name) || model_.constant(input.name))) return;
         if (found == inputs_.end())
             throw base::InputError("the input '{}' of the model is not given (all of them are needed): give it",
                                    input.name);

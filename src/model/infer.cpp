@@ -36,9 +36,11 @@ using SizeOf = std::function<std::optional<std::int64_t>(std::string const&)>;
 std::optional<Known> known_type(Type const& type, SizeOf const& size_of) {
     if (type.element == Element::none || !type.shape) return std::nullopt;
     Known out{type.element, {}};
+    std::int64_t elements = 1;
     for (auto const& dimension : *type.shape) {
-        auto size = dimension.size && *dimension.size >= 0 ? dimension.size : size_of(dimension.name);
-        if (!size) return std::nullopt;
+        auto const size = dimension.size && *dimension.size >= 0 ? dimension.size : size_of(dimension.name);
+        if (!size || *size < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(*size, 1), &elements))
+            return std::nullopt;
         out.dims.push_back(*size);
     }
     return out;

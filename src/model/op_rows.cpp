@@ -12,32 +12,33 @@ constexpr std::size_t any_number = 1 << 20;
 
 using enum OpRow::Elements;
 
-std::vector<OpRow> make_rows() {
+using OpAttributes = std::vector<OpAttribute>;
+using Rows = std::vector<OpRow>;
+
+/// Of one operand of reals.
+OpRow one(std::string_view name, OpRow::Rule rule, OpAttributes attributes = {}, std::int64_t since = 1) {
+    return {.name = name, .since = since, .rule = rule, .elements = reals, .attributes = std::move(attributes)};
+}
+OpRow on(OpRow::Elements elements, std::size_t least, std::size_t most, OpRow row) {
+    row.elements = elements;
+    row.least_inputs = least;
+    row.most_inputs = most;
+    return row;
+}
+/// Of two operands that broadcast.
+OpRow two(OpRow::Elements elements, std::string_view name, OpRow::Rule rule, std::int64_t since = 1) {
+    return on(elements, 2, 2, one(name, rule, {{"axis", 7}, {"broadcast", 7}}, since));
+}
+OpRow pool(std::string_view name, OpRow::Rule rule, char const* own) {
+    return one(name, rule, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides", own});
+}
+OpRow reduction(std::string_view name, OpRow::Rule rule) {
+    return on(numbers, 1, 2, one(name, rule, {"axes", "keepdims", "noop_with_empty_axes"}));
+}
+
+/// Of two operands or more, and what compares and chooses.
+Rows arithmetic_rows() {
     using namespace rules;
-    auto const one = [](std::string_view name, OpRow::Rule rule, std::vector<OpAttribute> attributes = {},
-                        std::int64_t since = 1) {
-        return OpRow{
-            .name = name, .since = since, .rule = rule, .elements = reals, .attributes = std::move(attributes)};
-    };
-    auto const on = [](OpRow::Elements elements, std::size_t least, std::size_t most, OpRow row) {
-        row.elements = elements;
-        row.least_inputs = least;
-        row.most_inputs = most;
-        return row;
-    };
-    auto const two = [&](OpRow::Elements elements, std::string_view name, OpRow::Rule rule, std::int64_t since = 1) {
-        return on(elements, 2, 2, one(name, rule, {{"axis", 7}, {"broadcast", 7}}, since));
-    };
-    std::vector<OpAttribute> const window{"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"};
-    auto const pool = [&](std::string_view name, OpRow::Rule rule, char const* own) {
-        auto attributes = window;
-        attributes.push_back(own);
-        return one(name, rule, attributes);
-    };
-    std::vector<OpAttribute> const over{"axes", "keepdims", "noop_with_empty_axes"};
-    auto const reduction = [&](std::string_view name, OpRow::Rule rule) {
-        return on(numbers, 1, 2, one(name, rule, over));
-    };
     return {
         two(numbers, "Add", function_of_two<Function::add>),
         two(numbers, "Sub", function_of_two<Function::sub>),
@@ -58,6 +59,14 @@ std::vector<OpRow> make_rows() {
         two(booleans, "Xor", exclusive_or),
         on(booleans, 1, 1, one("Not", function_of_one<Function::negation>)),
         on(any, 3, 3, one("Where", where, {}, 9)),
+        on(any, 1, 1, one("Cast", cast, {"saturate", "to"}, 6)),
+        on(any, 2, 2, one("CastLike", cast_like, {"saturate"}, 15)),
+    };
+}
+/// Of single values.
+Rows function_rows() {
+    using namespace rules;
+    return {
         on(numbers, 1, 1, one("Neg", function_of_one<Function::neg>)),
         on(numbers, 1, 1, one("Abs", function_of_one<Function::abs>)),
         one("Reciprocal", function_of_one<Function::reciprocal>),
@@ -81,8 +90,11 @@ std::vector<OpRow> make_rows() {
         one("Softsign", softsign),
         one("Gelu", gelu, {"approximate"}, 20),
         on(numbers, 1, 3, one("Clip", clip, {{"max", 11}, {"min", 11}}, 6)),
-        on(any, 1, 1, one("Cast", cast, {"saturate", "to"}, 6)),
-        on(any, 2, 2, one("CastLike", cast_like, {"saturate"}, 15)),
+    };
+}
+Rows layer_rows() {
+    using namespace rules;
+    return {
         on(reals, 5, 5,
            one("BatchNormalization", batch_normalization,
                {"epsilon", {"is_test", 7}, "momentum", {"spatial", 9}, "training_mode"})),
@@ -98,6 +110,11 @@ std::vector<OpRow> make_rows() {
         one("GlobalMaxPool", global_max_pool),
         on(numbers, 2, 2, one("MatMul", matmul)),
         on(numbers, 2, 3, one("Gemm", gemm, {"alpha", "beta", {"broadcast", 7}, "transA", "transB"}, 6)),
+    };
+}
+Rows reduction_rows() {
+    using namespace rules;
+    return {
         reduction("ReduceSum", reduce_sum),
         reduction("ReduceMean", reduce_mean),
         reduction("ReduceMax", reduce_max),
@@ -110,6 +127,11 @@ std::vector<OpRow> make_rows() {
         reduction("ReduceLogSumExp", reduce_log_sum_exp),
         on(numbers, 1, 1, one("ArgMax", arg_max, {"axis", "keepdims", "select_last_index"})),
         on(numbers, 1, 1, one("ArgMin", arg_min, {"axis", "keepdims", "select_last_index"})),
+    };
+}
+Rows moving_rows() {
+    using namespace rules;
+    return {
         on(any, 1, 1, one("Identity", identity)),
         on(reals, 1, 3, one("Dropout", dropout, {{"is_test", 7}, {"ratio", 12}, "seed"})),
         on(any, 2, 2, one("Reshape", reshape, {"allowzero"}, 5)),
@@ -130,6 +152,13 @@ std::vector<OpRow> make_rows() {
         on(any, 1, 1, one("Size", size)),
         on(any, 3, 3, one("Range", range, {}, 11)),
     };
+}
+
+Rows make_rows() {
+    Rows out;
+    for (auto const& family : {arithmetic_rows(), function_rows(), layer_rows(), reduction_rows(), moving_rows()})
+        out.insert(out.end(), family.begin(), family.end());
+    return out;
 }
 
 OpRow const& row_of(Node const& node) {

@@ -54,11 +54,12 @@ public:
         return out.begin < out.end ? out : Range{0, 0};
     }
     void copy(std::vector<std::int64_t> const& loops, std::int64_t from, Range range, double* out) const {
+        if (range.begin == range.end) return;
         auto at = offset_ + stride_ * from;
         for (auto const& step : steps_) at += step.stride * loops[step.loop];
         if (stride_ == 1)
             std::copy(values_ + at + range.begin, values_ + at + range.end, out + range.begin);
-        else if (stride_ == 0 && range.begin < range.end)
+        else if (stride_ == 0)
             std::fill(out + range.begin, out + range.end, values_[at]);
         else
             for (auto i = range.begin; i < range.end; ++i) out[i] = values_[at + stride_ * i];

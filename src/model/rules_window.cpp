@@ -136,7 +136,7 @@ Definition convolution(Call const& call) {
     auto const &x = call.dims(0), &w = call.dims(1);
     auto const groups = call.whole("group", 1);
     if (w.size() != x.size()) refuse("its kernel {} is not of the rank of its operand {}", words(w), words(x));
-    if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
+    if (groups < 1 || groups > w[0] || x[1] != w[1] * groups || w[0] % groups != 0)
         refuse("its {} groups do not fit channels of {} and a kernel {}", groups, words(x), words(w));
     Wholes const size(w.begin() + 2, w.end());
     if (list_of(call, "kernel_shape", size.size(), 0) != size && call.has_attribute("kernel_shape"))

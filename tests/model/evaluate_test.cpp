@@ -265,6 +265,13 @@ TEST(Evaluate, takes_defaults_for_inputs_that_are_not_given) {
     EXPECT_THAT(evaluate(model, {{"x", reals({2}, {0, 0})}}).at("y").reals, ElementsAre(1, 0));
 }
 
+TEST(Evaluate, constants_that_are_listed_as_inputs_need_not_be_given) {
+    auto model = small_model();
+    model.inputs.push_back({"c", {Element::f32, std::vector<Dimension>{{2, {}}}}});
+
+    EXPECT_THAT(evaluate(model, {{"x", reals({2}, {1, 2})}}).at("y").reals, ElementsAre(2, 0));
+}
+
 TEST(Evaluate, names_the_first_node_that_is_not_understood) {
     auto model = small_model();
     model.nodes[1].op = "Mystery";

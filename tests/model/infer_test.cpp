@@ -78,6 +78,16 @@ TEST(Infer, what_the_file_contradicts_is_not_understood) {
     EXPECT_EQ(facts.types.at("z"), (Known{Element::f32, {2, 4}}));
 }
 
+TEST(Infer, sizes_that_no_tensor_has_are_not_known) {
+    Model model;
+    model.opsets[""] = 17;
+    model.inputs = {value("x", {{Whole{1} << 40, {}}, {Whole{1} << 40, {}}}), value("y", {{std::nullopt, "n"}})};
+
+    auto const facts = infer(model, {{"n", -3}});
+
+    EXPECT_TRUE(facts.types.empty());
+}
+
 TEST(NotUnderstood, says_why) {
     auto const x = reals({1, 2, 4}, std::vector<double>(8)), w = reals({2, 2, 1}, {1, 0, 0, 1}), c = reals({2}, {1, 1});
     auto const bits = [](Wholes const& values) { return list(values); };

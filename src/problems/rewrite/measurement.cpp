@@ -2,7 +2,7 @@
 
 #include "backend.hpp"
 
-#include "espalier/base/error.hpp"
+#include "espalier/base/scratch_folder.hpp"
 #include "espalier/model/onnx.hpp"
 
 #include <fmt/format.h>
@@ -10,38 +10,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 namespace espalier::problems::rewrite {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double limit_seconds = 300;      ///< of one process of the back end
 constexpr double least_noise = 0.01;       ///< what nobody measures better on a shared machine
 constexpr double backend_tolerance = 2e-2; ///< of outputs in f32, relative to the largest value; f16 is coarser still
-
-/// Gone with this object.
-class WorkFolder {
-public:
-    WorkFolder() {
-        auto pattern = (fs::temp_directory_path() / "espalier-rewrite-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr)
-            throw base::SystemError("{}: no folder can be made there", fs::temp_directory_path().string());
-        path_ = pattern;
-    }
-    WorkFolder(WorkFolder const&) = delete;
-    WorkFolder& operator=(WorkFolder const&) = delete;
-    ~WorkFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] std::string file(std::string const& name) const { return (path_ / name).string(); }
-
-private:
-    fs::path path_;
-};
 
 double median(std::vector<double> list) {
     std::ranges::sort(list);
@@ -75,8 +50,8 @@ bool run_once(Backend const& backend, std::string const& model, Tensors const& i
 Duel fight(RewriteConfig const& config, model::Model const& before, model::Model const& after, Tensors const& inputs,
            int rounds, base::StopToken const& stop) {
     Backend const backend(config.backend, config.threads);
-    WorkFolder const folder;
-    auto const a = folder.file("before.onnx"), b = folder.file("after.onnx");
+    base::ScratchFolder const folder;
+    auto const a = (folder / "before.onnx").string(), b = (folder / "after.onnx").string();
     model::write_onnx(before, a);
     model::write_onnx(after, b);
     Duel out;

@@ -41,7 +41,7 @@ struct SearchRequest {
     bool json = false;      ///< the summary
 };
 struct SearchEnd {
-    int code = 0; ///< as `search` would exit with
+    int code = 0;         ///< as `search` would exit with
     bool is_first = true; ///< this is rank 0, which has the run
 };
 using Searcher = std::function<SearchEnd(SearchRequest const&)>;
