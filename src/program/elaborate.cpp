@@ -53,6 +53,7 @@ std::optional<TensorId> Elaborator::result_of(std::size_t i, std::optional<Tenso
         return moved(i, *code, *operands);
     if (takes_dtype(info(*code))) return cast(i, *code, *operands);
     if (auto const vector = product_with_vector(i, *code, *operands)) return *vector;
+    if (auto const product = product_with_ones(i, *code, *operands)) return *product;
     return over_axes(i, op.attributes, operands->front(), [&](TensorId first, Attributes const& attributes) {
         auto in = *operands;
         in.front() = first;

@@ -41,6 +41,18 @@ private:
     /// A vector on the left is one row, on the right one column, and the product has no such dimension (two vectors
     /// have the product [1]); products without a vector are left to the others.
     std::optional<std::optional<TensorId>> product_with_vector(std::size_t i, OpCode code, TensorIds const& in);
+    /// A batch of size 1 is used for all: an operand with such dimensions before those that both have loses them in a
+    /// view; where a right operand has them just before its matrix, the other one's become rows. Products without them
+    /// are left to the others.
+    std::optional<std::optional<TensorId>> product_with_ones(std::size_t i, OpCode code, TensorIds const& in);
+    /// Of the operand on this side: the first dimensions, and some just before its matrix, are of size 1.
+    struct Ones {
+        TensorIds in;
+        std::size_t side = 0;
+        int first = 0, merged = 0;
+    };
+    std::optional<TensorId> product_by_views(std::size_t i, OpCode code, Ones const& ones);
+    [[nodiscard]] Sized dims_of(TensorId id, int from, int to) const;
     [[nodiscard]] std::vector<std::string> tensor_names() const;
     /// Sums, means and extrema may be over several axes.
     [[nodiscard]] std::optional<std::string> problem_of(std::size_t i, OpInfo const& row,

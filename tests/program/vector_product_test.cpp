@@ -4,7 +4,7 @@
 
 #include <utility>
 
-/// Matmuls with a vector as an operand, with the shapes that numpy gives them.
+/// Matmuls with a vector as an operand, or with batches of size 1, with the shapes that numpy gives them.
 namespace espalier::program {
 namespace {
 
@@ -43,6 +43,32 @@ TEST(VectorProduct, of_another_size_is_refused_as_it_was_written) {
 
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_NE(problems[0].message.find("got X [N] = [96] and W [K, N] = [64, 96]"), std::string::npos);
+}
+
+TEST(ProductWithOnes, uses_a_batch_of_size_1_for_all) {
+    using enum OpCode;
+    auto const of = [](std::vector<std::string> left, std::vector<std::string> right,
+                       std::string const& name = "matmul") {
+        return product_of(std::move(left), std::move(right), name);
+    };
+
+    EXPECT_EQ(of({"B", "N", "B", "K"}, {"1", "1", "K", "N"}),
+              std::pair(Shape({2, 96, 2, 96}), std::vector({reshape, matmul})));
+    EXPECT_EQ(of({"1", "B", "K"}, {"N", "K", "B"}), std::pair(Shape({96, 2, 2}), std::vector({reshape, matmul})));
+    EXPECT_EQ(of({"B", "N", "B", "K"}, {"B", "1", "N", "K"}, "matmul_nt"),
+              std::pair(Shape({2, 96, 2, 96}), std::vector({reshape, reshape, matmul_nt, reshape})));
+    EXPECT_EQ(of({"B", "K"}, {"1", "K", "N"}), std::pair(Shape({1, 2, 96}), std::vector({matmul})));
+    EXPECT_EQ(of({"N", "B", "K"}, {"1", "1", "K", "N"}),
+              std::pair(Shape({1, 96, 2, 96}), std::vector({reshape, matmul, reshape})));
+}
+
+TEST(ProductWithOnes, of_other_batches_is_refused_as_it_was_written) {
+    for (auto const& left : std::vector<std::vector<std::string>>{{"B", "1", "B", "K"}, {"N", "B", "B", "K"}}) {
+        auto const problems = check(product(left, {"1", "N", "K", "N"}, "matmul"));
+
+        ASSERT_EQ(problems.size(), 1u);
+        EXPECT_NE(problems[0].message.find("matmul needs"), std::string::npos);
+    }
 }
 
 } // namespace
