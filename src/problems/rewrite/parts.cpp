@@ -35,20 +35,23 @@ bool is_real_node(Node const& node, Model const& model, model::Facts const& fact
 /// Nodes in the order of the file, but each as late as the first one that needs it: chains stay together, and what is
 /// not understood does not stand between them.
 struct Line {
-    std::vector<std::size_t> nodes;
+    std::vector<std::vector<std::size_t>> units;
     std::vector<char> is_free; ///< by node: may be rewritten
 };
 
-/// The longest stretches of free nodes that follow each other.
+/// The longest stretches of free nodes that follow each other; what stands together is one of its own.
 std::vector<std::vector<std::size_t>> stretches(Line const& line) {
     std::vector<std::vector<std::size_t>> out(1);
-    for (auto const node : line.nodes) {
-        if (line.is_free[node])
-            out.back().push_back(node);
-        else if (!out.back().empty())
-            out.emplace_back();
+    for (auto const& unit : line.units) {
+        auto const is_single = unit.size() == 1;
+        if (is_single && line.is_free[unit.front()]) {
+            out.back().push_back(unit.front());
+            continue;
+        }
+        if (!is_single) out.push_back(unit);
+        if (!out.back().empty()) out.emplace_back();
     }
-    if (out.back().empty()) out.pop_back();
+    std::erase_if(out, [](auto const& stretch) { return stretch.empty(); });
     return out;
 }
 
@@ -178,35 +181,82 @@ Understood examined(Model const& model, model::Facts const& facts, Line& line) {
     return out;
 }
 
-/// Depth first from the outputs: what belongs together is together.
-std::vector<std::size_t> chained(Model const& model) {
+/// Nodes that stand together: most by themselves.
+using Units = std::vector<std::vector<std::size_t>>;
+
+Units single_units(Model const& model) {
+    Units out(model.nodes.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = {i};
+    return out;
+}
+
+/// Units after those whose results they use, depth first: what belongs together is together. Nothing if there is a
+/// cycle.
+std::optional<std::vector<std::size_t>> chained(Model const& model, Units const& units) {
     std::map<std::string, std::size_t> maker;
-    for (std::size_t i = 0; i < model.nodes.size(); ++i)
-        for (auto const& name : model.nodes[i].outputs)
-            if (!name.empty()) maker[name] = i;
-    std::vector<char> is_done(model.nodes.size(), 0);
-    std::vector<std::size_t> order;
-    auto const operands = [&](std::size_t node) {
-        auto names = model.nodes[node].inputs;
-        names.insert(names.end(), model.nodes[node].captured.begin(), model.nodes[node].captured.end());
-        return names;
+    for (std::size_t unit = 0; unit < units.size(); ++unit)
+        for (auto const node : units[unit])
+            for (auto const& name : model.nodes[node].outputs)
+                if (!name.empty()) maker[name] = unit;
+    auto const operands = [&](std::size_t unit) {
+        std::vector<std::size_t> out;
+        for (auto const node : units[unit])
+            for (auto const* const names : {&model.nodes[node].inputs, &model.nodes[node].captured})
+                for (auto const& name : *names)
+                    if (auto const found = maker.find(name); found != maker.end()) out.push_back(found->second);
+        return out;
     };
-    for (std::size_t start = 0; start < model.nodes.size(); ++start) {
-        std::vector<std::pair<std::size_t, std::size_t>> stack{{start, 0}}; // a node, and which operand is next
+    enum class Mark : std::uint8_t { none, open, done };
+    std::vector<Mark> marks(units.size(), Mark::none);
+    std::vector<std::size_t> order;
+    struct Visit {
+        std::size_t unit;
+        std::vector<std::size_t> operands;
+        std::size_t next = 0;
+    };
+    for (std::size_t start = 0; start < units.size(); ++start) {
+        if (marks[start] != Mark::none) continue;
+        std::vector<Visit> stack;
+        stack.push_back({start, operands(start)});
+        marks[start] = Mark::open;
         while (!stack.empty()) {
-            auto& [node, next] = stack.back();
-            auto const names = operands(node);
-            if (is_done[node] || next == names.size()) {
-                if (!is_done[node]) order.push_back(node);
-                is_done[node] = 1;
+            auto& visit = stack.back();
+            if (visit.next == visit.operands.size()) {
+                marks[visit.unit] = Mark::done;
+                order.push_back(visit.unit);
                 stack.pop_back();
                 continue;
             }
-            auto const found = maker.find(names[next++]);
-            if (found != maker.end() && !is_done[found->second]) stack.emplace_back(found->second, 0);
+            auto const operand = visit.operands[visit.next++];
+            if (marks[operand] == Mark::open) return std::nullopt;
+            if (marks[operand] == Mark::done) continue;
+            marks[operand] = Mark::open;
+            stack.push_back({operand, operands(operand)});
         }
     }
     return order;
+}
+
+/// Nodes that multiply by the same constant and do not depend on each other, as all steps of a recurrent network do
+/// with its input: far apart in the model, and yet one product.
+Units with_shared_weights(Model const& model, std::vector<char> const& is_free) {
+    constexpr std::int64_t least = 64; // elements that are worth reading once
+    std::map<std::string, std::vector<std::size_t>> users;
+    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+        auto const& weight = model.nodes[i].input(1);
+        auto const* const constant = model.constant(weight);
+        if (is_free[i] && model.nodes[i].op == "MatMul" && constant != nullptr && constant->size() >= least)
+            users[weight].push_back(i);
+    }
+    auto units = single_units(model);
+    for (auto const& [weight, nodes] : users) {
+        if (nodes.size() < 2) continue;
+        auto together = units;
+        for (auto const node : nodes) together[node].clear();
+        together[nodes.front()] = nodes;
+        if (chained(model, together)) units = std::move(together);
+    }
+    return units;
 }
 
 /// Names that the model does not have yet.
@@ -323,8 +373,12 @@ private:
 
 Cut cut(Model const& model, CutOptions const& options) {
     Cut out{.facts = model::infer(model, options.sizes), .understood = {}, .parts = {}};
-    Line line{chained(model), {}};
+    Line line;
     out.understood = examined(model, out.facts, line);
+    auto const units = with_shared_weights(model, line.is_free);
+    auto const order = chained(model, units).value();
+    for (auto const unit : order)
+        if (!units[unit].empty()) line.units.push_back(units[unit]);
     PartMaker maker(model, out.facts);
     for (auto const& stretch : stretches(line)) {
         std::size_t begin = 0;
@@ -338,23 +392,23 @@ Cut cut(Model const& model, CutOptions const& options) {
 }
 
 Model assembled(Model const& model, std::vector<Part> const& parts, std::vector<Graph const*> const& instead) {
-    std::vector<std::ptrdiff_t> part_of(model.nodes.size(), -1);
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        if (instead[i] != nullptr)
-            for (auto const node : parts[i].nodes) part_of[node] = static_cast<std::ptrdiff_t>(i);
+    auto units = single_units(model);
+    std::vector<std::optional<std::size_t>> part_of(model.nodes.size()); // of the first node of each
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (instead[i] == nullptr) continue;
+        for (auto const node : parts[i].nodes) units[node].clear();
+        units[parts[i].nodes.front()] = parts[i].nodes;
+        part_of[parts[i].nodes.front()] = i;
+    }
     auto out = model;
     out.nodes.clear();
     FreshNames fresh(model);
-    std::vector<char> is_done(parts.size(), 0);
-    for (auto const node : chained(model)) {
-        auto const part = part_of[node];
-        if (part < 0) {
-            out.nodes.push_back(model.nodes[node]);
-        } else if (auto& done = is_done[static_cast<std::size_t>(part)]; done == 0) {
-            done = 1;
-            auto const at = static_cast<std::size_t>(part);
-            Replacement(model, parts[at], *instead[at], fresh, out).write();
-        }
+    auto const order = chained(model, units).value();
+    for (auto const unit : order) {
+        if (auto const part = part_of[unit])
+            Replacement(model, parts[*part], *instead[*part], fresh, out).write();
+        else if (!units[unit].empty())
+            out.nodes.push_back(model.nodes[unit]);
     }
     std::set<std::string> made;
     for (auto const& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());

@@ -93,6 +93,31 @@ TEST(Parts, put_back_in_any_choice_they_are_the_model) {
     }
 }
 
+/// y0 = x A, y1 = tanh(x) A; and, where it depends on the first one, y2 = y0 A.
+TEST(Parts, independent_products_of_one_matrix_are_a_part_however_far_apart) {
+    auto model = small_models::started({3, 8});
+    model.constants = {{"a", small_models::counting({8, 8})}};
+    small_models::put(model, "MatMul", {"x", "a"}, {"y0"});
+    for (int i = 0; i < 30; ++i)
+        small_models::put(model, "Tanh", {i == 0 ? "x" : fmt::format("t{}", i - 1)}, {fmt::format("t{}", i)});
+    small_models::put(model, "MatMul", {"t29", "a"}, {"y1"});
+    model.outputs = {{"y0", small_models::type_of({3, 8})}, {"y1", small_models::type_of({3, 8})}};
+    auto const is_whole = [](model::Model const& one) {
+        auto const found = cut(one, {.sizes = {}, .most_ops = 5});
+        expect_in_order(assembled(one, found.parts, std::vector<Graph const*>(found.parts.size(), nullptr)));
+        std::vector<Graph const*> all;
+        for (auto const& part : found.parts) all.push_back(&part.graph);
+        expect_in_order(assembled(one, found.parts, all));
+        return std::ranges::any_of(
+            found.parts, [](Part const& part) { return small_models::ops_of(part.graph) == "MatMul, MatMul"; });
+    };
+
+    EXPECT_TRUE(is_whole(model));
+
+    model.nodes[1].inputs[0] = "y0";
+    EXPECT_FALSE(is_whole(model)) << "the second needs the first";
+}
+
 TEST(Parts, a_left_out_output_makes_nothing_of_left_out_inputs) {
     auto model = small_models::started({2, 3});
     small_models::put(model, "Mystery", {"x", "", ""}, {"", "y"});
