@@ -157,7 +157,7 @@ void Affine::expand(Node const& node, Workspace& workspace, search::Children<Nod
     auto const parent = node; // the stack that holds it may move
     if (parent.kind == NodeKind::graph) return expand_graph(parent.graph, children);
     if (parent.kind == NodeKind::pair) return expand_pair(parent, workspace);
-    expand_group(parent.graphs, *space_, workspace, children);
+    expand_group(parent.graphs, workspace, children);
 }
 
 void Affine::expand_graph(Graph const& graph, search::Children<Node>& children) const {
@@ -187,14 +187,18 @@ std::vector<Affine::Node> Affine::groups_of_graphs(std::vector<search::EmitGroup
     return out;
 }
 
-void Affine::expand_group(std::vector<Graph> const& graphs, Space const& space, Workspace& workspace,
-                          search::Children<Node>& children) {
+void Affine::expand_group(std::vector<Graph> const& graphs, Workspace& workspace,
+                          search::Children<Node>& children) const {
+    auto const& space = *space_;
+    auto const is_small = [&](Graph const& graph) { return graph.count <= config_.affine.to_ops; };
+    if (std::ranges::none_of(graphs, is_small)) return;
     using Ranked = std::pair<std::tuple<int, int, Graph>, Graph>;
     std::map<std::vector<std::optional<std::uint64_t>>, std::vector<Ranked>> equals;
     for (auto const& graph : graphs)
         equals[workspace.conditions.signature(graph)].emplace_back(rank(graph, space), graph);
     workspace.notes->add(counter(Count::groups));
     auto const pair = [&](Graph const& larger, Graph const& smaller) {
+        if (!is_small(smaller)) return;
         workspace.notes->add(counter(Count::pairs));
         children.push(Node{.kind = NodeKind::pair, .graph = larger, .other = smaller});
     };

@@ -59,8 +59,7 @@ public:
 private:
     [[nodiscard]] search::Assessment assess_graph(Graph const& graph, Workspace& workspace) const;
     void expand_graph(Graph const& graph, search::Children<Node>& children) const;
-    static void expand_group(std::vector<Graph> const& graphs, Space const& space, Workspace& workspace,
-                             search::Children<Node>& children);
+    void expand_group(std::vector<Graph> const& graphs, Workspace& workspace, search::Children<Node>& children) const;
     void expand_pair(Node const& node, Workspace& workspace) const;
     [[nodiscard]] std::vector<Node> groups_of_graphs(std::vector<search::EmitGroup> const& groups,
                                                      base::StopToken const& stop) const;

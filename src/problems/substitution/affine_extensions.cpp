@@ -11,6 +11,9 @@ public:
         : graph_(graph), space_(space), budget_(budget), visit_(visit) {
         int used = 0;
         for (auto const& op : graph.used())
+            for (auto const term : {op.p, op.q})
+                if (term != no_term) reads_ |= space.reads(term);
+        for (auto const& op : graph.used())
             for (auto const ref : {op.x, op.y})
                 if (ref < first_made) used = std::max(used, ref + 1);
         for (int i = 0; i < std::min(used + 1, space.data_inputs()); ++i) data_.push_back(static_cast<DataRef>(i));
@@ -72,6 +75,10 @@ private:
         return {all.begin(), end};
     }
     void put(GraphOp const& op) {
+        auto reads = reads_;
+        for (auto const term : {op.p, op.q})
+            if (term != no_term) reads |= space_.reads(term);
+        if (!space_.are_first(reads)) return; // with other names it is smaller
         auto child = graph_;
         child.push(op);
         if (child.count <= budget_.data_ops && child.count + child.term_ops(space_) <= budget_.ops) visit_(child);
@@ -83,6 +90,7 @@ private:
     std::function<void(Graph const&)> const& visit_;
     std::vector<DataRef> data_;
     bool second_input_ = false; ///< x and y are both new
+    std::uint32_t reads_ = 0;   ///< inputs among the terms
 };
 
 } // namespace

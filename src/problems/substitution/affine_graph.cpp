@@ -142,11 +142,15 @@ int Graph::outputs() const {
 }
 
 int Graph::term_ops(Space const& space) const {
-    std::set<TermId> seen;
+    std::array<TermId, 2 * most_data_ops> seen{};
+    auto end = seen.begin();
     int out = 0;
     for (auto const& op : used())
-        for (auto const term : {op.p, op.q})
-            if (term != no_term && seen.insert(term).second) out += space.term(term).ops;
+        for (auto const term : {op.p, op.q}) {
+            if (term == no_term || std::find(seen.begin(), end, term) != end) continue;
+            *end++ = term;
+            out += space.term(term).ops;
+        }
     return out;
 }
 

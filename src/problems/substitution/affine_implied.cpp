@@ -286,13 +286,12 @@ void Kept::add(Rule const& rule) {
 }
 
 void sort_by_size(std::vector<Rule>& rules, Space const& space) {
-    auto const channels = [&](Rule const& rule) {
-        return std::ranges::count_if(parameters_of(rule.left, rule.right, space),
-                                     [&](TermId id) { return space.term(id).type != Type::scalar; });
-    };
+    auto const is_number = [&](TermId id) { return space.term(id).type == Type::scalar; };
     auto const order = [&](Rule const& rule) {
+        auto const read = parameters_of(rule.left, rule.right, space);
         return std::tuple(rule.left.count + rule.right.count, rule.left.term_ops(space) + rule.right.term_ops(space),
-                          rule.signs.size(), -channels(rule), rule.left, rule.right);
+                          rule.signs.size(), -std::ssize(read), std::ranges::count_if(read, is_number), rule.left,
+                          rule.right);
     };
     std::ranges::sort(rules, {}, order);
 }

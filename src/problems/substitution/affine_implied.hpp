@@ -33,7 +33,7 @@ private:
 /// Of rules by size: whether each is kept, because no smaller proved ones imply it. Asks the token.
 [[nodiscard]] std::vector<bool> without_implied(std::vector<Rule> const& rules, Space const& space,
                                                 base::StopToken const& stop);
-/// Smaller rules first, of equal ones those for channels before those for numbers.
+/// Smaller rules first, of equal ones the most general.
 void sort_by_size(std::vector<Rule>& rules, Space const& space);
 
 } // namespace espalier::problems::substitution::affine

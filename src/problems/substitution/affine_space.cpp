@@ -121,6 +121,10 @@ void Space::put(Term term) {
     if (term.op > TermOp::number) made_[{term.op, term.a, term.b}] = at->second;
     if (!is_new) return;
     by_type_[static_cast<std::size_t>(term.type)].push_back(id);
+    std::uint32_t reads = term.op == TermOp::input ? 1u << id : 0;
+    for (auto const part : {term.a, term.b})
+        if (part != no_term) reads |= reads_[part];
+    reads_.push_back(reads);
     terms_.push_back(std::move(term));
     values_.push_back(std::move(*values));
 }
@@ -142,9 +146,13 @@ void Space::add_numbers(std::vector<std::string> const& constants) {
 
 /// Terms of one operator, then of two: at most one less than a graph may have.
 void Space::add_terms(bool merges_groups, int max_ops) {
+    auto const is_used = [&](TermOp op) { // what is not done with data is not done with constants
+        return op > TermOp::div || std::ranges::any_of(operators_, [&](Op one) { return row(one).name == name(op); });
+    };
     for (int ops = 1; ops <= std::min(most_term_ops, max_ops - 1); ++ops) {
         auto const count = static_cast<TermId>(terms_.size());
         auto const combine = [&](TermOp op, TermId a, TermId b) {
+            if (!is_used(op)) return;
             auto const is_commutative = op == TermOp::add || op == TermOp::mul;
             auto const &of_a = terms_[a], &of_b = terms_[b];
             if (of_a.ops + of_b.ops + 1 != ops || (op == TermOp::div && a == b)) return;
@@ -169,14 +177,17 @@ void Space::add_terms(bool merges_groups, int max_ops) {
 }
 
 std::vector<TermId> Space::inputs_of(TermId id) const {
-    auto const& term = terms_[id];
-    if (term.op == TermOp::input) return {id};
     std::vector<TermId> out;
-    for (auto const part : {term.a, term.b})
-        if (part != no_term) std::ranges::copy(inputs_of(part), std::back_inserter(out));
-    std::ranges::sort(out);
-    out.erase(std::ranges::unique(out).begin(), out.end());
+    for (auto const input : inputs_)
+        if ((reads_[id] >> input & 1u) != 0) out.push_back(input);
     return out;
+}
+
+bool Space::are_first(std::uint32_t inputs) const {
+    for (std::size_t i = 1; i < inputs_.size(); ++i)
+        if ((inputs >> i & 1u) != 0 && (inputs >> (i - 1) & 1u) == 0 && terms_[i].type == terms_[i - 1].type)
+            return false;
+    return true;
 }
 
 TermId Space::renamed(TermId id, std::vector<TermId> const& inputs) const {

@@ -57,6 +57,10 @@ public:
     [[nodiscard]] std::vector<Op> const& operators() const { return operators_; }
     [[nodiscard]] int data_inputs() const { return data_inputs_; }
     [[nodiscard]] std::string data_name(int input) const;
+    /// Inputs that a term reads, a bit for each; of all terms together.
+    [[nodiscard]] std::uint32_t reads(TermId term) const { return reads_[term]; }
+    /// Of inputs that may be exchanged the first ones are read: others may be ahead only of those.
+    [[nodiscard]] bool are_first(std::uint32_t inputs) const;
     /// Inputs among the terms, which `term` is made of.
     [[nodiscard]] std::vector<TermId> inputs_of(TermId term) const;
     [[nodiscard]] std::vector<TermId> const& inputs() const { return inputs_; }
@@ -75,6 +79,7 @@ private:
     std::vector<Term> terms_;
     std::vector<TermId> inputs_;
     std::array<std::vector<TermId>, 6> by_type_;
+    std::vector<std::uint32_t> reads_;
     std::map<Made, TermId> made_;
     std::map<std::uint64_t, TermId> by_print_;
     std::vector<Tensor> values_; ///< fixed ones, by which terms are told apart

@@ -42,22 +42,31 @@ Tensor drawn(Type type, Sizes const& sizes, SignClass sign, base::Rng& rng) {
 }
 
 World::World(Space const& space, Sizes const& sizes, std::uint64_t seed, std::vector<SignClass> const& signs)
-    : sizes_(sizes), terms_(space.terms().size()) {
+    : space_(&space), sizes_(sizes), terms_(space.terms().size()), is_made_(space.terms().size(), false) {
     base::Rng rng{base::Seed{seed}};
     for (int i = 0; i < space.data_inputs(); ++i) data_.push_back(drawn(Type::data, sizes, SignClass::any, rng));
-    for (std::size_t id = 0; id < terms_.size(); ++id) {
-        auto const& term = space.term(static_cast<TermId>(id));
-        if (term.op == TermOp::input) {
-            auto const sign = term.type == Type::weights ? SignClass::any : signs[id];
-            terms_[id] = drawn(term.type, sizes, sign, rng);
-        } else if (term.op == TermOp::number) {
-            auto const below = inverse(whole(term.denominator));
-            terms_[id] = Tensor{Type::scalar, 1, {whole(term.numerator) * *below}};
-        } else if (auto const* a = this->term(term.a)) {
-            auto const* b = this->term(term.b);
-            if (b || term.b == no_term) terms_[id] = fold(term.op, *a, b, sizes);
-        }
+    for (auto const id : space.inputs()) {
+        auto const type = space.term(id).type;
+        terms_[id] = drawn(type, sizes, type == Type::weights ? SignClass::any : signs[id], rng);
+        is_made_[id] = true;
     }
+}
+
+Tensor const* World::term(TermId id) const {
+    if (id == no_term) return nullptr;
+    if (!is_made_[id]) {
+        terms_[id] = made(space_->term(id));
+        is_made_[id] = true;
+    }
+    return terms_[id] ? &*terms_[id] : nullptr;
+}
+
+std::optional<Tensor> World::made(Term const& of) const {
+    if (of.op == TermOp::number)
+        return Tensor{Type::scalar, 1, {whole(of.numerator) * inverse(whole(of.denominator)).value()}};
+    auto const *a = term(of.a), *b = term(of.b);
+    if (!a || (!b && of.b != no_term)) return std::nullopt;
+    return fold(of.op, *a, b, sizes_);
 }
 
 } // namespace espalier::problems::substitution::affine

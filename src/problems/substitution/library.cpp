@@ -1,5 +1,7 @@
 #include "espalier/problems/substitution/library.hpp"
 
+#include "default_rules.hpp"
+
 #include "espalier/base/error.hpp"
 
 #include <fmt/format.h>
@@ -208,3 +210,12 @@ Json to_json(Library const& library) {
 }
 
 } // namespace espalier::problems::substitution::library
+
+namespace espalier::problems::substitution {
+
+library::Library const& default_library() {
+    static library::Library const one = library::parse_library(default_rules());
+    return one;
+}
+
+} // namespace espalier::problems::substitution

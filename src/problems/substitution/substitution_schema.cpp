@@ -52,6 +52,8 @@ Section<SubstitutionConfig> substitution_section() {
         .only_if(is_taso, "space: taso");
     affine_field(section, {"data_ops", "operators that read data"}, &AffineConfig::data_ops,
                  integer<std::int32_t>({1, max_ops}));
+    affine_field(section, {"to_ops", "operators that read data on the smaller side of a rule, at most"},
+                 &AffineConfig::to_ops, integer<std::int32_t>({1, max_ops}));
     affine_field(section, {"inputs", "how many of each class"}, &AffineConfig::inputs, affine_inputs());
     affine_field(section, {"operators", "those that graphs are made of"}, &AffineConfig::operators,
                  list_of(Codec<std::string>(text())));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace espalier;
 using namespace espalier::problems::substitution;
 using library::parse_library;
@@ -81,4 +83,16 @@ TEST(Library, a_wrong_rule_is_named_with_what_is_wrong) {
         auto const is_of_a_rule = words != "not JSON" && words != "version 2";
         EXPECT_EQ(told.find("a1") != std::string::npos, is_of_a_rule) << told;
     }
+}
+
+TEST(Library, the_default_one_has_proved_rules_only) {
+    auto const& rules = default_library().rules;
+
+    EXPECT_GT(rules.size(), 100u);
+    for (auto const& rule : rules) EXPECT_TRUE(rule.is_proved()) << rule.key;
+    auto const is_hard_swish = [](library::Rule const& rule) {
+        return to_text(rule.left) == "t1 = add x 3; t2 = clip t1 0 6; t3 = mul x t2; t4 = div t3 6; out t4" &&
+               to_text(rule.right) == "t1 = hard_swish x; out t1";
+    };
+    EXPECT_TRUE(std::ranges::any_of(rules, is_hard_swish));
 }

@@ -22,6 +22,7 @@ struct AffineConfig {
                                        "hard_swish", "relu", "conv", "merge_groups"};
     std::vector<std::string> constants{"0", "1", "3", "6", "1/6", "1/2"};
     std::int32_t data_ops = 2; ///< of at most max_ops operators, those that read data
+    std::int32_t to_ops = 2;   ///< ... on the smaller side of a rule
 
     bool operator==(AffineConfig const&) const = default;
 };

@@ -93,3 +93,10 @@ struct Library {
 [[nodiscard]] base::Json to_json(Library const& library);
 
 } // namespace espalier::problems::substitution::library
+
+namespace espalier::problems::substitution {
+
+/// The rules that come with the program, all of them proved: config/rules/default.json. Read once.
+[[nodiscard]] library::Library const& default_library();
+
+} // namespace espalier::problems::substitution
