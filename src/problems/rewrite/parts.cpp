@@ -203,7 +203,8 @@ std::optional<std::vector<std::size_t>> chained(Model const& model, Units const&
         for (auto const node : units[unit])
             for (auto const* const names : {&model.nodes[node].inputs, &model.nodes[node].captured})
                 for (auto const& name : *names)
-                    if (auto const found = maker.find(name); found != maker.end()) out.push_back(found->second);
+                    if (auto const found = maker.find(name); found != maker.end() && found->second != unit)
+                        out.push_back(found->second);
         return out;
     };
     enum class Mark : std::uint8_t { none, open, done };
@@ -249,8 +250,13 @@ Units with_shared_weights(Model const& model, std::vector<char> const& is_free) 
             users[weight].push_back(i);
     }
     auto units = single_units(model);
+    auto const reads_another = [&](std::vector<std::size_t> const& nodes) {
+        std::set<std::string> made;
+        for (auto const node : nodes) made.insert(model.nodes[node].outputs.begin(), model.nodes[node].outputs.end());
+        return std::ranges::any_of(nodes, [&](auto node) { return made.contains(model.nodes[node].input(0)); });
+    };
     for (auto const& [weight, nodes] : users) {
-        if (nodes.size() < 2) continue;
+        if (nodes.size() < 2 || reads_another(nodes)) continue;
         auto together = units;
         for (auto const node : nodes) together[node].clear();
         together[nodes.front()] = nodes;

@@ -27,7 +27,7 @@ std::string text_of(std::string const& path) {
 }
 
 library::Library library_of(RewriteConfig const& config) {
-    if (config.rules.empty()) return library::Library{};
+    if (config.rules.empty()) return substitution::default_library();
     auto const text = text_of(config.rules);
     try {
         return library::parse_library(text);
