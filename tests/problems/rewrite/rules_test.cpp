@@ -85,6 +85,27 @@ TEST(Rules, products_that_depend_on_each_other_are_not_merged) {
     EXPECT_THAT(children(small_models::two_products(true), small_models::merged_products_rule), ElementsAre());
 }
 
+TEST(Rules, products_of_one_matrix_become_one_step_by_step) {
+    auto const original = cut(small_models::products_of_one_matrix(4), {}).parts.at(0).graph;
+    Rules const library(substitution::library::parse_library(small_models::merged_rows_rule), {});
+    Folder folder;
+    auto graph = original;
+    for (int step = 1; step < 4; ++step) {
+        std::optional<Graph> next;
+        Uses const uses(graph);
+        for (std::size_t op = 0; op < graph.ops.size() && !next; ++op)
+            for (auto const pattern : library.of_op(graph.ops[op].kernel->op))
+                find(library.patterns()[pattern], graph, uses, static_cast<std::int32_t>(op), [&](Match const& match) {
+                    if (!library.patterns()[pattern].is_reversed)
+                        next = applied(library.patterns()[pattern], match, graph, folder);
+                });
+        ASSERT_TRUE(next);
+        graph = *next;
+        auto const compared = compare(original, graph, {}, {});
+        EXPECT_TRUE(compared.is_equal) << step << ": " << compared.problem << "\n" << small_models::ops_of(graph);
+    }
+}
+
 TEST(Rules, what_nobody_proved_is_left_out_unless_it_is_wanted) {
     std::string text = small_models::bias_rule;
     text.replace(text.find("proved"), 6, "random");

@@ -98,6 +98,19 @@ inline model::Model two_products(bool is_dependent) {
     return out;
 }
 
+/// x A, x0 A, x1 A, ..: all steps with one matrix.
+inline model::Model products_of_one_matrix(int count) {
+    auto out = started({1, 4});
+    out.constants = {{"a", counting({4, 4})}};
+    for (int i = 0; i < count; ++i) {
+        auto const x = i == 0 ? std::string("x") : fmt::format("x{}", i);
+        if (i > 0) out.inputs.push_back({x, type_of({1, 4})});
+        put(out, "MatMul", {x, "a"}, {fmt::format("y{}", i)});
+        out.outputs.push_back({fmt::format("y{}", i), type_of({1, 4})});
+    }
+    return out;
+}
+
 /// `Conv, Relu`.
 inline std::string ops_of(Graph const& graph) {
     std::vector<std::string> names;
@@ -136,6 +149,16 @@ constexpr char input_scale_rule[] = R"({"version": 1, "space": "affine", "rules"
                          {"op": "conv", "inputs": ["t1", "W"], "outputs": ["t2"]}], "outputs": ["t2"]},
   "right": {"operators": [{"op": "scale_inputs", "inputs": ["W", "v"], "outputs": ["k1"]},
                           {"op": "conv", "inputs": ["x", "k1"], "outputs": ["t1"]}], "outputs": ["t1"]}}]})";
+constexpr char merged_rows_rule[] = R"({"version": 1, "space": "taso", "rules": [
+ {"key": "0000000000000006", "verified": "proved", "condition": "",
+  "inputs": {"X1": {"class": "data", "rank": 2}, "X2": {"class": "data", "rank": 2},
+             "W1": {"class": "data", "rank": 2}},
+  "left": {"operators": [{"op": "matmul", "inputs": ["X1", "W1"], "outputs": ["t1"]},
+                         {"op": "matmul", "inputs": ["X2", "W1"], "outputs": ["t2"]}], "outputs": ["t1", "t2"]},
+  "right": {"operators": [{"op": "concat2_0", "inputs": ["X1", "X2"], "outputs": ["t1"]},
+                          {"op": "matmul", "inputs": ["t1", "W1"], "outputs": ["t2"]},
+                          {"op": "split_0", "inputs": ["t2"], "outputs": ["t3", "t4"]}],
+            "outputs": ["t3", "t4"]}}]})";
 constexpr char merged_products_rule[] = R"({"version": 1, "space": "taso", "rules": [
  {"key": "0000000000000005", "verified": "proved", "condition": "",
   "inputs": {"X1": {"class": "data", "rank": 2}, "W1": {"class": "data", "rank": 2},
