@@ -141,8 +141,10 @@ search::Assessment Affine::assess_graph(Graph const& graph, Workspace& workspace
     auto const left = ops_left(graph);
     if (graph.outputs() - 1 > left) return drop(Dropped::two_ends);
     Seen seen;
-    for (auto const& world : workspace.main)
-        if (seen = look_at(graph, world, *space_); seen.has_meaning) break;
+    for (auto const& world : workspace.main) {
+        if (auto const here = look_at(graph, world, *space_); here.has_meaning) seen = here;
+        if (seen.has_meaning && !seen.repeats) break;
+    }
     if (!seen.has_meaning) return drop(Dropped::no_meaning);
     if (seen.repeats) return drop(Dropped::known_tensor);
     if (graph.outputs() == 1) {
