@@ -26,6 +26,7 @@ search::Assessment drop(Dropped why) { return search::prune_it(base::ReasonId{st
 /// Of what stage 1 emits: all rules meet in one place.
 constexpr std::uint64_t rules_key = 0;
 constexpr Sizes first_shapes{};
+constexpr std::uint64_t main_worlds = 12; ///< so that a parameter is above and below every number in some
 
 std::vector<SignClass> all_positive(Space const& space) {
     return std::vector(space.terms().size(), SignClass::positive);
@@ -98,7 +99,10 @@ Seen look_at(Graph const& graph, World const& world, Space const& space) {
 } // namespace
 
 Affine::Workspace::Workspace(search::Notes& of_thread, Space const& space, std::uint64_t seed)
-    : notes(&of_thread), main(space, first_shapes, seed, all_positive(space)), conditions(space, ~seed) {}
+    : notes(&of_thread), conditions(space, ~seed) {
+    for (std::uint64_t i = 0; i < main_worlds; ++i)
+        main.emplace_back(space, first_shapes, seed + i, all_positive(space));
+}
 
 Affine::Affine(SubstitutionConfig const& config, std::uint64_t seed, bool proves)
     : space_(std::make_shared<Space const>(config.affine, config.max_ops)), config_(config), seed_(seed),
@@ -136,7 +140,11 @@ search::Assessment Affine::assess_graph(Graph const& graph, Workspace& workspace
     if (graph.count == 0) return search::expand_it();
     auto const left = ops_left(graph);
     if (graph.outputs() - 1 > left) return drop(Dropped::two_ends);
-    auto const seen = look_at(graph, workspace.main, *space_);
+    Seen seen;
+    for (auto const& world : workspace.main) {
+        if (auto const here = look_at(graph, world, *space_); here.has_meaning) seen = here;
+        if (seen.has_meaning && !seen.repeats) break;
+    }
     if (!seen.has_meaning) return drop(Dropped::no_meaning);
     if (seen.repeats) return drop(Dropped::known_tensor);
     if (graph.outputs() == 1) {
@@ -217,6 +225,8 @@ void Affine::expand_pair(Node const& node, Workspace& workspace) const {
     auto const positive = workspace.conditions.find(node.graph, node.other);
     for (auto const term : positive.value()) rule.signs.emplace_back(term, SignClass::positive);
     rule = canonical(rule, *space_);
+    auto const read = parameters_of(rule.left, rule.right, *space_);
+    std::erase_if(rule.signs, [&](auto const& one) { return std::ranges::find(read, one.first) == read.end(); });
     rule.is_proved = proves_ && prove(plain(rule, *space_));
     if (!rule.is_proved && !workspace.conditions.holds_often(node.graph, node.other, *positive)) return;
     base::Bytes bytes;

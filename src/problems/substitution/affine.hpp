@@ -32,7 +32,8 @@ public:
     public:
         Workspace(search::Notes& notes, Space const& space, std::uint64_t seed);
         search::Notes* notes;
-        World main; ///< all parameters are positive
+        std::vector<World>
+            main; ///< all parameters are positive; asked in their order, where those before have no meaning
         Conditions conditions;
     };
     using Result = Rule;

@@ -24,7 +24,7 @@ public:
     using Rule = problems::substitution::library::Rule;
     using Graph = problems::substitution::library::Graph;
     using Class = problems::substitution::library::InputClass;
-    static constexpr int channels = 4, taps = 3, width = 5, most_groups = 4;
+    static constexpr int channels = 4, taps = 3, width = 5, most_groups = 2;
 
     DoubleSide(Rule const& rule, std::uint64_t seed) {
         base::Rng rng{base::Seed{seed}};
