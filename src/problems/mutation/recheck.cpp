@@ -59,7 +59,7 @@ Tensor applied(Move const& move, Tensor const& tensor) {
 }
 
 Tensor convolved(Tensor const& x, Tensor const& w, LinearProgram const& program) {
-    auto const& [h, v] = program.windows;
+    auto const &h = program.windows[0], &v = program.windows[1];
     return made(program.output().value(), [&](Sizes const& at) {
         std::uint64_t sum = 0;
         for (std::int32_t c = 0; c < x.sizes[1]; ++c)

@@ -50,7 +50,7 @@ namespace detail {
 
 template <class Tap>
 void for_each_conv_product(LinearProgram const& program, Sizes const& out, Tap const& tap) {
-    auto const& [x, w] = program.inputs;
+    auto const &x = program.inputs[0], &w = program.inputs[1];
     std::uint32_t element = 0;
     // The first element of an image's row, and of a kernel's, which one tap of the row's height reads.
     auto const row = [&](std::int32_t h, std::uint32_t image, std::uint32_t kernel, auto const& use) {
