@@ -8,6 +8,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
+import numpy as np
+
 import harness
 from harness import DONE, INVALID_INPUT, RESUMABLE, Case
 
@@ -97,6 +99,71 @@ class Told(SubstitutionCase):
     def test_rules_are_verified_again_with_other_sizes(self):
         result = self.espalier("verify", "run", "--json")
         self.assertEqual(result.code, DONE, result.text)
+
+
+class Matrices:
+    """Rules about matrices, evaluated on whole numbers: values with the places where they were put together, by axis."""
+
+    def __init__(self, rule: dict):
+        random = np.random.default_rng(5)
+        sizes = {}
+        self.rule, self.inputs = rule, {}
+        for name, one in rule["inputs"].items():
+            dims = [sizes.setdefault(word, 2 + len(sizes)) for word in one.get("dims", [])]
+            self.inputs[name] = (random.integers(-9, 9, dims).astype(object), ([], []))
+
+    def side(self, which: str) -> list:
+        values = dict(self.inputs)
+        for op in self.rule[which]["operators"]:
+            made = getattr(self, op["op"])(*(values[name] for name in op["inputs"]))
+            values.update(zip(op["outputs"], made if op["op"].startswith("split") else [made]))
+        return [values[name][0] for name in self.rule[which]["outputs"]]
+
+    matmul = staticmethod(lambda a, b: (a[0] @ b[0], (a[1][0], b[1][1])))
+    add = staticmethod(lambda a, b: (a[0] + b[0], a[1] if a[1] == b[1] else ([], [])))
+    mul = staticmethod(lambda a, b: (a[0] * b[0], a[1] if a[1] == b[1] else ([], [])))
+    scale = staticmethod(lambda a, s: (a[0] * s[0], a[1]))
+    relu = staticmethod(lambda a: (np.maximum(a[0], 0), a[1]))
+    transpose = staticmethod(lambda a: (a[0].T, a[1][::-1]))
+    transpose_copy = transpose
+
+    @staticmethod
+    def concat(a, b, axis: int):
+        size, cuts = a[0].shape[axis], [a[1][i] if a[1][i] == b[1][i] else [] for i in (0, 1)]
+        cuts[axis] = a[1][axis] + [size + one for one in b[1][axis]] + [size]
+        return np.concatenate([a[0], b[0]], axis), tuple(cuts)
+
+    @staticmethod
+    def split(a, axis: int) -> list:
+        at = a[1][axis][-1]
+        left, right = list(a[1]), list(a[1])
+        left[axis] = [one for one in a[1][axis][:-1] if one < at]
+        right[axis] = [one - at for one in a[1][axis][:-1] if one > at]
+        return list(zip(np.split(a[0], [at], axis), (tuple(left), tuple(right))))
+
+    concat2_0 = classmethod(lambda cls, a, b: cls.concat(a, b, 0))
+    concat2_1 = classmethod(lambda cls, a, b: cls.concat(a, b, 1))
+    split_0 = classmethod(lambda cls, a: cls.split(a, 0))
+    split_1 = classmethod(lambda cls, a: cls.split(a, 1))
+
+
+class Aligned(SubstitutionCase):
+    def test_outputs_of_both_sides_stand_in_the_same_order(self):
+        self.finished(self.search(self.yaml(3), threads=2))
+        self.assertEqual(self.espalier("show", "run", "--format", "rules", "-o", "rules.json").code, DONE)
+        compared = several = 0
+        for rule in json.loads((self.folder / "rules.json").read_text())["rules"]:
+            operators = {one["op"] for which in ("left", "right") for one in rule[which]["operators"]}
+            if rule["verified"] != "proved" or not all(hasattr(Matrices, op) for op in operators):
+                continue
+            matrices = Matrices(rule)
+            left, right = matrices.side("left"), matrices.side("right")
+            self.assertEqual(len(left), len(right))
+            self.assertTrue(all(np.array_equal(a, b) for a, b in zip(left, right)), rule)
+            compared += 1
+            several += len(left) > 1
+        self.assertGreater(compared, 100)
+        self.assertGreater(several, 10)
 
 
 class Refusals(SubstitutionCase):

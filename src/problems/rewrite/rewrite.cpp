@@ -241,12 +241,16 @@ std::vector<Rewrite::Node> Rewrite::next_stage(int stage, std::vector<search::Em
     return variants(all, stage + 1);
 }
 
+/// Those that are not dearer than what they replace, by an estimate that is not that good.
 std::vector<Rewrite::Node> Rewrite::variants(std::vector<Node> const& all, int stage) const {
     std::map<std::uint32_t, std::size_t> taken;
+    std::map<std::uint32_t, double> before;
+    for (auto const& node : all)
+        if (node.choices.front().path.empty()) before[node.choices.front().family] = node.cost;
     std::vector<Node> out;
     for (auto node : all) { // cheapest first in each family
         auto const& choice = node.choices.front();
-        if (choice.path.empty()) continue;
+        if (choice.path.empty() || node.cost > 1.02 * before.at(choice.family)) continue;
         if (++taken[choice.family] > static_cast<std::size_t>(plan_->config().variants)) continue;
         node.kind = NodeKind::variant;
         node.stage = stage;

@@ -107,8 +107,13 @@ public:
         return records;
     }
     void check_keys() const override {
+        auto const text_of_rule = [&](search::ResultRecord const& record) {
+            if (!is_affine()) return rule_text(rule_of(record)); // with each side's outputs in its own order
+            auto const rule = plain(record);
+            return to_text(rule.left) + "\n" + to_text(rule.right) + "\n";
+        };
         for (auto const& record : run().results)
-            if (auto const rule = plain(record); record.text != to_text(rule.left) + "\n" + to_text(rule.right) + "\n")
+            if (record.text != text_of_rule(record))
                 throw base::InputError("result {:016x}: its text is not that of its rule: the run was changed",
                                        record.key);
     }

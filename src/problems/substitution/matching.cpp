@@ -50,13 +50,18 @@ std::optional<Tensors> evaluate(OperatorGraph const& graph, TensorTable& table) 
     return out;
 }
 
-std::optional<std::vector<std::uint64_t>> signature(OperatorGraph const& graph, TensorTable& table) {
+std::optional<std::vector<std::uint64_t>> prints_of_outputs(OperatorGraph const& graph, TensorTable& table) {
     auto const tensors = evaluate(graph, table);
     if (!tensors) return std::nullopt;
     std::vector<std::uint64_t> out;
     for (auto const ref : graph.outputs())
         out.push_back(table.print((*tensors)[static_cast<std::size_t>(ref - first_result)]));
-    std::ranges::sort(out);
+    return out;
+}
+
+std::optional<std::vector<std::uint64_t>> signature(OperatorGraph const& graph, TensorTable& table) {
+    auto out = prints_of_outputs(graph, table);
+    if (out) std::ranges::sort(*out);
     return out;
 }
 

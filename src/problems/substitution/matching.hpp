@@ -14,6 +14,9 @@ namespace espalier::problems::substitution {
 /// The tensors that the operators of a graph make, at 2 op + output. Nothing if some operator does not take its
 /// operands, which can happen with sizes other than those of the search.
 [[nodiscard]] std::optional<std::array<TensorId, 2 * max_ops>> evaluate(OperatorGraph const& graph, TensorTable& table);
+/// Fingerprints of the outputs, in their order; nothing if an operator has no meaning.
+[[nodiscard]] std::optional<std::vector<std::uint64_t>> prints_of_outputs(OperatorGraph const& graph,
+                                                                          TensorTable& table);
 /// Of its outputs, whatever their order is. Nothing likewise.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> signature(OperatorGraph const& graph, TensorTable& table);
 

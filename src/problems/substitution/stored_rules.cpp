@@ -3,12 +3,14 @@
 #include "matching.hpp"
 #include "proof.hpp"
 
+#include "espalier/base/contract.hpp"
 #include "espalier/base/error.hpp"
 #include "espalier/base/rng.hpp"
 #include "espalier/problems/substitution/tensor_table.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace espalier::problems::substitution {
@@ -55,6 +57,21 @@ std::vector<library::Input> plain_inputs(StoredRule const& rule) {
     return out;
 }
 
+/// The right side's outputs in the order in which the left side has what they compute: both sides are found by the set
+/// of their outputs.
+void put_in_line(library::Graph& right, StoredRule const& rule) {
+    TensorTable table(Sizes{}, 1);
+    auto const wanted = prints_of_outputs(rule.left, table), there = prints_of_outputs(rule.right, table);
+    ESP_EXPECT(wanted && there && wanted->size() == there->size());
+    std::vector<std::string> outputs;
+    for (auto const print : *wanted) {
+        auto const found = std::ranges::find(*there, print);
+        ESP_EXPECT(found != there->end());
+        outputs.push_back(right.outputs[static_cast<std::size_t>(found - there->begin())]);
+    }
+    right.outputs = std::move(outputs);
+}
+
 } // namespace
 
 StoredRule rule_of(search::ResultRecord const& record) {
@@ -67,13 +84,15 @@ std::string rule_text(StoredRule const& rule) { return to_text(rule.left) + "\n"
 
 library::Rule plain_rule(search::ResultRecord const& record) {
     auto const rule = rule_of(record);
+    auto right = plain_graph(rule.right);
+    put_in_line(right, rule);
     return {.key = fmt::format("{:016x}", record.key),
             .verified = record.verification,
             .condition = rule.condition,
             .inputs = plain_inputs(rule),
             .parameters = {},
             .left = plain_graph(rule.left),
-            .right = plain_graph(rule.right)};
+            .right = std::move(right)};
 }
 
 bool is_proved_again(StoredRule const& rule) {
