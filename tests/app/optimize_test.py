@@ -143,7 +143,10 @@ class Models(Case):
             for one in before.graph.input:
                 shape = [d.dim_value if d.dim_value > 0 else 1 for d in one.type.tensor_type.shape.dim]
                 inputs[one.name] = scale * random.normal(size=shape)
-            expected, found = evaluated(before, inputs), evaluated(after, inputs)
+            try:
+                expected, found = evaluated(before, inputs), evaluated(after, inputs)
+            except (KeyError, ValueError):      # nodes out of order, data elsewhere, elements of other kinds
+                return False
             if expected is None or found is None:
                 return False
             for a, b in zip(expected, found):
@@ -178,7 +181,7 @@ class Rewritten(Models):
 
         told = self.optimized(model)
 
-        self.assertLess(told["nodes_after"], before - 4)
+        self.assertLessEqual(told["nodes_after"], before - 5)
         self.assertTrue(self.expect_equal(self.read(model), self.out(), "affine-chain"))
 
     def test_what_is_added_before_a_padded_convolution_is_no_bias(self):
@@ -353,7 +356,7 @@ class Refused(Models):
         result = self.espalier("check", yaml)
 
         self.assertEqual(result.code, INVALID_INPUT, result.text)
-        self.assertIn("experiment.yaml:1:34", result.stderr)
+        self.assertIn("experiment.yaml:1:33", result.stderr)
 
 
 if __name__ == "__main__":

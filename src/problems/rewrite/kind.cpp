@@ -180,7 +180,7 @@ class RewriteKind final : public Kind {
 public:
     [[nodiscard]] config::ProblemSection const& section() const override { return problem_section(); }
     [[nodiscard]] config::RunConfig prepared(config::RunConfig config, Preparing const&) const override {
-        auto own = config.problem.as<RewriteConfig>();
+        auto own = config.problem.as<RewriteConfig>(); // a stored run keeps what it began with: its identity differs
         own.digest = digest_of(own.model);
         if (!own.rules.empty()) own.rules_digest = digest_of(own.rules);
         config.problem = problem_section().hold(own);

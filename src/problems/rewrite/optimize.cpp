@@ -3,7 +3,6 @@
 #include "stored.hpp"
 
 #include "espalier/base/error.hpp"
-#include "espalier/base/hash.hpp"
 #include "espalier/base/log.hpp"
 #include "espalier/base/print.hpp"
 #include "espalier/base/units.hpp"
@@ -12,8 +11,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace espalier::problems::rewrite {
 namespace {
@@ -143,13 +140,6 @@ Command optimize_command() {
                     {"--force", "Replace a run that is in the folder", "", &to->force},
                     {"--json", "The summary as JSON", "", &to->json}},
         .run = [to](Tools const& tools) { return optimize(*to, tools); }};
-}
-
-std::string digest_of(std::string const& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw base::InputError("{}: cannot be read", path);
-    std::string const text{std::istreambuf_iterator<char>(file), {}};
-    return fmt::format("{:016x}", base::hash_text(text));
 }
 
 } // namespace espalier::problems::rewrite

@@ -10,8 +10,6 @@ namespace espalier::problems::rewrite {
 /// `espalier optimize`: an experiment of this kind, searched, and its answer as a file.
 [[nodiscard]] Command optimize_command();
 
-/// Of a file's bytes. Throws InputError if it cannot be read.
-[[nodiscard]] std::string digest_of(std::string const& path);
 [[nodiscard]] std::string variant_text(Variant const& variant);
 /// SVG: the parts that are rewritten, before and after.
 [[nodiscard]] std::string drawing(Plan const& plan, Variant const& variant);

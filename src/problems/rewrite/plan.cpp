@@ -1,6 +1,7 @@
 #include "espalier/problems/rewrite/plan.hpp"
 
 #include "espalier/base/error.hpp"
+#include "espalier/base/hash.hpp"
 #include "espalier/base/key_error.hpp"
 #include "espalier/base/rng.hpp"
 #include "espalier/model/onnx.hpp"
@@ -34,6 +35,18 @@ library::Library library_of(RewriteConfig const& config) {
     } catch (base::InputError const& error) {
         throw base::KeyError("problem.rules", fmt::format("{}: {}", config.rules, error.what()));
     }
+}
+
+/// Throws KeyError if a file is not the one with which the run began.
+RewriteConfig const& unchanged(RewriteConfig const& config) {
+    auto const check = [](char const* key, std::string const& path, std::string const& digest) {
+        if (!digest.empty() && !path.empty() && digest_of(path) != digest)
+            throw base::KeyError(key, path + " was changed since the run began: bring the file back, or begin another "
+                                             "run with --force");
+    };
+    check("problem.model", config.model, config.digest);
+    check("problem.rules", config.rules, config.rules_digest);
+    return config;
 }
 
 // What the estimate is made of: a core of a machine as they are, so that graphs are put in some order. What is chosen
@@ -107,8 +120,15 @@ Difference difference(model::Arrays const& before, model::Arrays const& after) {
 
 } // namespace
 
+std::string digest_of(std::string const& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw base::InputError("{}: cannot be read", path);
+    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    return fmt::format("{:016x}", base::hash_text(text));
+}
+
 Plan::Plan(RewriteConfig const& config)
-    : config_(config), model_(model::read_onnx(config.model)),
+    : config_(unchanged(config)), model_(model::read_onnx(config.model)),
       cut_(cut(model_, {.sizes = config.sizes, .most_ops = static_cast<std::size_t>(config.part)})),
       rules_(std::make_shared<Rules const>(library_of(config), Rules::Options{config.unproved})) {
     std::map<std::uint64_t, std::size_t> known;

@@ -66,11 +66,12 @@ bool is_before(Known const& a, Known const& b) {
     return std::tie(a.node.cost, a.node.choices) < std::tie(b.node.cost, b.node.choices);
 }
 
+bool is_original(Known const& one) { return one.node.choices.front().path.empty(); }
+
 /// As few as are wanted, none of them much dearer than the cheapest.
 void cut_off(std::vector<Known>& list, RewriteConfig const& config) {
     std::ranges::sort(list, is_before);
     auto const most = list.front().node.cost * config.alpha;
-    auto const is_original = [](Known const& one) { return one.node.choices.front().path.empty(); };
     std::size_t kept = 0;
     std::erase_if(list, [&](Known const& one) {
         if (is_original(one)) return false;
@@ -220,7 +221,7 @@ std::vector<Rewrite::Node> Rewrite::next_stage(int stage, std::vector<search::Em
             }
             Known one{unpack(rest), what == Told::new_graph};
             auto const is_new = one.is_new && (!best || best->is_new);
-            if (!best || is_before(one, *best)) best = one;
+            if (!best || is_original(one) || (!is_original(*best) && is_before(one, *best))) best = one;
             best->is_new = is_new; // a graph that was tried in any way is not tried again
         }
         if (best) families[best->node.choices.front().family].push_back(*best);

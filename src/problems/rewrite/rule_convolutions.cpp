@@ -69,6 +69,10 @@ Written write_scale_outputs(WriteInput const& in) {
 Written write_scale_inputs(WriteInput const& in) {
     auto out = array_of(in, in.in[0]);
     auto const& by = array_of(in, in.in[1]).reals;
+    if (by.size() == 1) {
+        for (auto& x : out.reals) x *= by.front();
+        return std::vector{weights_of(in, std::move(out))};
+    }
     auto const outputs = static_cast<std::size_t>(out.dims[0]), inputs = static_cast<std::size_t>(out.dims[1]);
     if (by.size() % inputs != 0 || outputs % (by.size() / inputs) != 0) return std::nullopt;
     auto const of_group = outputs / (by.size() / inputs), taps = out.reals.size() / (outputs * inputs);

@@ -212,7 +212,9 @@ private:
             return true;
         }
         auto const constant = operand.constant ? operand.constant : graph_.value(operand.value).constant;
-        if (!constant || (wanted.kind == InputClass::channel && !operand.is_per_channel)) return false;
+        if (!constant) return false;
+        auto const is_number_for_all = model::element_count(constant->array.dims) == 1;
+        if (wanted.kind == InputClass::channel && !operand.is_per_channel && !is_number_for_all) return false;
         if (wanted.number && !is_number(*constant, *wanted.number)) return false;
         auto const plain = in_form(wanted, constant);
         if (!plain) return false;

@@ -27,6 +27,9 @@ struct Choice {
     auto operator<=>(Choice const&) const = default;
 };
 
+/// Of a file's bytes. Throws InputError if it cannot be read.
+[[nodiscard]] std::string digest_of(std::string const& path);
+
 /// A model as it is rewritten: its parts, the rules, and what graphs cost by estimate. The same on every rank.
 ///
 /// Parts that are alike but for their weights are a family, which is searched once, on its first member.
