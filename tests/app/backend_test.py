@@ -163,7 +163,7 @@ class Real(BackEndCase):
 
 def dangling(graph, known: set) -> list[str]:
     """Values that are used and not made, or made twice; branches see what is outside."""
-    made = {one.name for one in graph.input} | {one.name for one in graph.initializer}
+    made = {one.name for one in (*graph.input, *graph.initializer, *(one.values for one in graph.sparse_initializer))}
     outputs = [one for node in graph.node for one in node.output if one]
     found = [one for one in set(outputs) if outputs.count(one) > 1 or one in made | known]
     known = known | made | set(outputs)

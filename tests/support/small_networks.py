@@ -233,6 +233,13 @@ def random_numbers(g):
 
 
 @network
+def texts(g):
+    """Numbers that are texts for a while: what they stand for is not exactly what they were."""
+    text = g.op("Cast", hard_swish(g, image(g)), to=8)
+    g.output(hard_swish(g, g.op("Cast", text, to=ELEMENTS["f32"][0])), *IMAGE)
+
+
+@network
 def training_mode(g):
     x = convolved(g, image(g))
     numbers = [g.constant(np.ones(CHANNELS)) for _ in range(4)]
@@ -334,6 +341,14 @@ def constant_of_shape(g, rows: int = 256, columns: int = 65536):
 
 
 @network
+def sparse_constant(g):
+    made = g.proto.sparse_initializer.add(dims=[8, 8])
+    made.values.CopyFrom(tensor(np.asarray([2, -1, 0.5], np.float32), "weight"))
+    made.indices.CopyFrom(tensor(np.asarray([0, 9, 63], np.int64), "where"))
+    g.output(g.op("Relu", g.op("MatMul", g.input("x", 2, 8), "weight")), 2, 8)
+
+
+@network
 def external_data(g):
     """The weights begin at an offset in a file of their own."""
     numbers = (g.random.standard_normal((CHANNELS, CHANNELS, 1, 1)) / 3).astype(np.float32).tobytes()
@@ -374,6 +389,13 @@ def many_outputs(g):
     g.output(y, *IMAGE, renamed="again")
     g.output("image", *IMAGE, renamed="as it came")
     g.output(g.constant([1.0, 2.0], name="a constant"), 2)
+
+
+@network
+def input_as_output(g):
+    """Without a node between them."""
+    g.output(g.op("Relu", convolved(g, image(g))), *IMAGE)
+    g.output("image", *IMAGE)
 
 
 @network

@@ -39,6 +39,12 @@ std::string last_line(std::string_view text) {
     return quote(before == text.npos ? text : text.substr(before + 1));
 }
 
+/// As much as there is, and what libraries and threads reserve and never touch.
+std::uint64_t most_addresses(int threads) {
+    return base::available_memory_bytes() + (std::uint64_t{8} << 30) +
+           static_cast<std::uint64_t>(threads) * (std::uint64_t{256} << 20);
+}
+
 std::optional<BackendFailure> failure_of(codegen::ChildEnd const& end, double limit_seconds) {
     if (end.is_good()) return {};
     if (end.how == codegen::ChildEnd::How::timed_out)
@@ -110,7 +116,7 @@ BackendOutcome Backend::run(std::string const& model_path, Tensors const& inputs
     auto const script = "exec " + command_ + R"( "$@")";
     auto const end =
         codegen::run_child({"/bin/sh", "-c", script, "backend", model_path, inputs_path, std::to_string(threads_)},
-                           {.seconds = limit_seconds, .memory_bytes = base::available_memory_bytes(), .stop = stop});
+                           {.seconds = limit_seconds, .memory_bytes = most_addresses(threads_), .stop = stop});
     if (auto failure = failure_of(end, limit_seconds)) return *failure;
     return read_answer(end.out);
 }
