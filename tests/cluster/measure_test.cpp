@@ -22,8 +22,9 @@ constexpr std::int64_t for_ever = std::int64_t{1} << 60;
 struct Measure : testing::TestWithParam<std::pair<int, int>> {
     Measure() { base::log::configure({.level = base::log::Level::quiet}); }
 
-    Outcome search(Timed const& timed, SearchOptions options) {
-        auto const problem = search::erase(timed);
+    template <class Toy>
+    Outcome search(Toy const& toy, SearchOptions options) {
+        auto const problem = search::erase(toy);
         auto const journal = make_journal(*problem, folder.path);
         options.threads = GetParam().second;
         auto const outcome = search_in_process(*problem, GetParam().first, options, *journal);
@@ -55,6 +56,20 @@ TEST_P(Measure, nobody_else_works_or_measures_meanwhile_and_measured_costs_are_s
     }
 }
 
+TEST_P(Measure, the_next_stage_is_told_what_was_measured_once_and_also_after_a_resume) {
+    Summed const summed{20};
+    auto const sum = 1'000'000u + 2 * (20 * 21 / 2);
+
+    auto stopped = search(summed, {.limits = {.max_results = 4}});
+    EXPECT_LT(stored.size(), 21u);
+    EXPECT_FALSE(stored.contains(sum));
+    auto const outcome = search(summed, {});
+
+    EXPECT_EQ(outcome.reason, StopReason::complete);
+    EXPECT_EQ(stored.size(), 21u);
+    EXPECT_TRUE(stored.contains(sum));
+}
+
 TEST_P(Measure, a_resume_does_not_measure_again_what_is_stored) {
     Timed const first{{.keys = 12, .measure_ns = 20 * ms}};
     auto outcome = search(first, {.limits = {.max_results = 3}});
@@ -73,7 +88,7 @@ TEST_P(Measure, a_resume_does_not_measure_again_what_is_stored) {
 }
 
 TEST_P(Measure, a_measurement_that_takes_for_ever_is_given_up_at_a_limit_and_done_after_a_resume) {
-    auto const stopped = search({{.measure_ns = for_ever}}, {.limits = {.max_time_ns = 150 * ms}});
+    auto const stopped = search(Timed{{.measure_ns = for_ever}}, {.limits = {.max_time_ns = 150 * ms}});
     EXPECT_EQ(stopped.reason, StopReason::time_limit);
     EXPECT_TRUE(stored.empty());
     Timed const quick;
@@ -87,7 +102,7 @@ TEST_P(Measure, a_measurement_that_takes_for_ever_is_given_up_at_a_limit_and_don
 TEST_P(Measure, measurements_longer_than_a_lease_cost_no_rank) {
     auto const outcome = without_a_loss([&](std::int64_t lease_ns) {
         std::filesystem::remove_all(folder.path);
-        return search({{.levels = 3, .keys = 2, .measure_ns = 4 * lease_ns}},
+        return search(Timed{{.levels = 3, .keys = 2, .measure_ns = 4 * lease_ns}},
                       {.cluster = {.lease = base::Nanoseconds(lease_ns)}});
     });
 

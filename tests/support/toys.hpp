@@ -11,6 +11,7 @@
 #include "support/toys/queens.hpp"
 #include "support/toys/slow.hpp"
 #include "support/toys/spread.hpp"
+#include "support/toys/summed.hpp"
 #include "support/toys/timed.hpp"
 #include "support/toys/tsp.hpp"
 #include "support/toys/two_stage.hpp"
@@ -27,6 +28,7 @@ extern template std::unique_ptr<AnyProblem> erase(toys::LastTowns);
 extern template std::unique_ptr<AnyProblem> erase(toys::Queens);
 extern template std::unique_ptr<AnyProblem> erase(toys::Slow);
 extern template std::unique_ptr<AnyProblem> erase(toys::Spread);
+extern template std::unique_ptr<AnyProblem> erase(toys::Summed);
 extern template std::unique_ptr<AnyProblem> erase(toys::Timed);
 extern template std::unique_ptr<AnyProblem> erase(toys::Tsp);
 extern template std::unique_ptr<AnyProblem> erase(toys::TwoStage);
