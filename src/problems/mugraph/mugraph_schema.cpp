@@ -1,5 +1,8 @@
 #include "mugraph_schema.hpp"
 
+#include "from_onnx.hpp"
+
+#include "espalier/base/error.hpp"
 #include "espalier/config/hardware_schema.hpp"
 #include "espalier/config/program_schema.hpp"
 
@@ -13,12 +16,42 @@ Scalar<Prune> prune() {
     return choice<Prune>({{"native", Prune::native}, {"z3", Prune::z3}, {"both", Prune::both}, {"none", Prune::none}});
 }
 
+/// A program, or the ONNX file of a block: what is stored and shared is what was read from it.
+Codec<ProgramChoice> program_or_onnx() {
+    auto const usual = shared(program_codec());
+    auto const file = shared(Codec<std::string>(text()));
+    auto read = [usual, file](Value const& value, Context const& at) -> std::optional<ProgramChoice> {
+        auto const* const entry = value.kind == Value::Kind::map ? value.find("onnx") : nullptr;
+        if (entry == nullptr) return usual->read(value, at);
+        report_unknown_keys(value, {"onnx"}, at);
+        auto const path = file->read(entry->value, at.in("onnx"));
+        if (!path || value.entries.size() > 1) return std::nullopt;
+        try {
+            return ProgramChoice{source_from_onnx(*path), "", {}};
+        } catch (base::InputError const& error) {
+            at.error(entry->value.place, error.what());
+            return std::nullopt;
+        }
+    };
+    auto schema = [usual, file] {
+        auto all = usual->schema();
+        all["oneOf"].push_back(
+            {{"type", "object"},
+             {"additionalProperties", false},
+             {"required", base::Json::array({"onnx"})},
+             {"properties", {{"onnx", described(file->schema(), "the file of a block: weights become inputs", {})}}}});
+        return all;
+    };
+    return {read, usual->write, schema};
+}
+
 Section<MugraphConfig> mugraph_section() {
     Section<MugraphConfig> section;
     section
         .field(
-            {"program", "what is optimised: a built-in with its sizes, or ops", "{builtin: rmsnorm_linear}"},
-            program_codec(),
+            {"program", "what is optimised: a built-in with its sizes, ops, or the ONNX file of a block",
+             "{builtin: rmsnorm_linear}"},
+            program_or_onnx(),
             [](MugraphConfig const& config) {
                 return ProgramChoice{config.program, config.builtin, config.sizes};
             },

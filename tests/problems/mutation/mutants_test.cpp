@@ -1,4 +1,4 @@
-#include "crc.hpp"
+#include "espalier/base/crc.hpp"
 #include "recheck.hpp"
 
 #include "espalier/problems/mutation/mutation.hpp"
