@@ -57,16 +57,17 @@ TEST_P(Measure, nobody_else_works_or_measures_meanwhile_and_measured_costs_are_s
 }
 
 TEST_P(Measure, the_next_stage_is_told_what_was_measured_once_and_also_after_a_resume) {
-    Summed const summed{20};
-    auto const sum = 1'000'000u + 2 * (20 * 21 / 2);
+    Summed const slow{12, 20 * ms};
+    auto const sum = 1'000'000u + 2 * (12 * 13 / 2);
 
-    auto stopped = search(summed, {.limits = {.max_results = 4}});
-    EXPECT_LT(stored.size(), 21u);
+    auto outcome = search(slow, {.limits = {.max_results = 3}});
+    ASSERT_FALSE(stored.empty());
+    EXPECT_LT(stored.size(), 13u);
     EXPECT_FALSE(stored.contains(sum));
-    auto const outcome = search(summed, {});
+    outcome = search(Summed{12}, {});
 
     EXPECT_EQ(outcome.reason, StopReason::complete);
-    EXPECT_EQ(stored.size(), 21u);
+    EXPECT_EQ(stored.size(), 13u);
     EXPECT_TRUE(stored.contains(sum));
 }
 

@@ -48,6 +48,8 @@ Base experiment_with(std::string const& key, Json const& fallback) {
     if (is_in("problem.space")) return {minimal_mugraph, "problem.space=mirage"};
     for (auto const* name : {"axes", "reductions", "payload", "max_steps", "broadcast", "segments", "sweep"})
         if (key == std::string("problem.") + name) return {minimal_placement, "problem.max_steps=5"};
+    for (auto const* name : {"data_ops", "to_ops", "inputs", "operators", "constants"})
+        if (key.starts_with(std::string("problem.") + name)) return {minimal_substitution, "problem.space=affine"};
     for (auto const* name : {"order", "max_ops", "outputs"})
         if (key == std::string("problem.") + name) return {minimal_substitution, "problem.space=taso"};
     for (auto const* name : {"model", "digest", "rules", "rules_digest", "backend", "cost", "sizes", "threads",

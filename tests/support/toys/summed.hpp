@@ -2,8 +2,11 @@
 
 #include "espalier/base/bytes.hpp"
 #include "espalier/base/error.hpp"
+#include "espalier/base/system.hpp"
 #include "espalier/search/problem.hpp"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace espalier::toys {
@@ -12,6 +15,7 @@ namespace espalier::toys {
 /// only result is their sum.
 struct Summed {
     std::uint32_t count = 10;
+    std::int64_t measure_ns = 0; ///< how long each takes
 
     struct Node {
         bool is_sum = false;
@@ -44,7 +48,11 @@ struct Summed {
                 .text = "estimated",
                 .payload = {}};
     }
-    search::ResultRecord measure(search::ResultRecord const& record, Workspace&) const {
+    search::ResultRecord measure(search::ResultRecord const& record, Workspace& workspace) const {
+        for (auto const end = base::steady_ns() + measure_ns; base::steady_ns() < end;) {
+            workspace.notes->stop().check();
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
         auto out = record;
         if (record.key < 1'000'000) out.cost *= 2;
         out.text = "measured";
