@@ -77,7 +77,7 @@ TEST_P(Buckets, a_run_stopped_in_any_stage_resumes_with_the_shards_of_earlier_ex
     } while (outcome.reason == StopReason::node_limit && ++executions < 100);
 
     EXPECT_GE(executions, 1);
-    EXPECT_EQ(outcome.reason, StopReason::complete);
+    EXPECT_EQ(outcome.reason, StopReason::complete) << outcome.error;
     EXPECT_EQ(found, joined.known());
     EXPECT_EQ(outcome.counts, counts_of(joined));
 }

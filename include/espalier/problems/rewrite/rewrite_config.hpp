@@ -20,8 +20,8 @@ struct RewriteConfig {
     CostKind cost = CostKind::automatic;
     std::map<std::string, std::int64_t> sizes;
     std::int32_t threads = 1;
-    std::int32_t max_rewrites = 8;
-    std::int32_t max_states = 64;
+    std::int32_t max_rewrites = 10;
+    std::int32_t max_states = 16;
     std::int32_t variants = 4;
     std::int32_t part = 16;
     double alpha = 1.3;
