@@ -218,6 +218,14 @@ class Kept(Models):
         [after] = [node for node in self.out().graph.node if node.op_type == "Resize"]
         self.assertEqual((before.attribute, before.output), (after.attribute, after.output))
 
+    def test_nodes_inside_branches_count_and_are_opaque(self):
+        told = self.optimized(self.model("if-captures"), "--max-time", "0s")
+        inner = sum(len(one.g.node) for node in self.out().graph.node for one in node.attribute if one.HasField("g"))
+
+        self.assertGreater(inner, 0)
+        self.assertGreater(told["nodes"], told["understood"] + sum(told["opaque_ops"].values()))
+        self.assertEqual(told["understood"] + told["opaque"], told["nodes"])
+
     def test_whole_numbers_are_not_touched(self):
         model = self.model("hard-swish-whole-numbers")
         self.assertEqual(self.optimized(model)["rewrites"], 0)

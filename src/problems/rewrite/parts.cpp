@@ -2,6 +2,8 @@
 
 #include "order.hpp"
 
+#include "espalier/model/onnx.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,15 +173,15 @@ Understood examined(Model const& model, model::Facts const& facts, Line& line) {
         auto const reason = model::not_understood(node, model, facts);
         line.is_free[i] = !reason && is_real_node(node, model, facts);
         if (is_plain(node)) continue;
-        ++out.nodes;
         if (!reason) {
             ++out.understood;
             continue;
         }
-        ++out.opaque;
         ++out.opaque_ops[full_name(node)];
         out.reasons.emplace(full_name(node), *reason);
     }
+    out.nodes = model::count_nodes(model); // with those of branches and loops, which nobody looks into
+    out.opaque = out.nodes - out.understood;
     return out;
 }
 

@@ -10,10 +10,10 @@ namespace espalier::problems::rewrite {
 
 /// What a model is made of, for rewriting.
 struct Understood {
-    std::size_t nodes = 0;      ///< of the model, without Constant, Identity and ConstantOfShape
+    std::size_t nodes = 0;      ///< of the model and its branches, without Constant, Identity and ConstantOfShape
     std::size_t understood = 0; ///< of these
     std::size_t opaque = 0;
-    std::map<std::string, std::size_t> opaque_ops; ///< how many of each op
+    std::map<std::string, std::size_t> opaque_ops; ///< how many of each op, outside of branches
     std::map<std::string, std::string> reasons;    ///< of each op that is opaque: why the first one is
 };
 
